@@ -1,0 +1,58 @@
+// One function per command; main.cc only reads the arguments.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "context.h"
+
+namespace postrider::app {
+
+struct ServeOptions {
+  std::string listen = {};  // --listen, else $POSTRIDER_LISTEN, else the configuration
+  std::string roles = "api,expand,send,maintain";
+  bool demo = false;
+};
+int run_serve(const Common& common, const ServeOptions& options);
+
+int run_migrate(const Common& common);
+
+struct SendOptions {
+  std::string tenant = "default", type = {}, payload = "{}", payload_file = {}, entity_id = {}, version = {}, key = {},
+              lane = {};
+  std::string channel = {}, to = {}, subject = {}, body = {}, template_key = {}, due_at = {}, expires_at = {};
+};
+int run_send(const Common& common, const SendOptions& options);
+
+struct ListOptions {
+  std::string tenant = {}, state = {}, type = {}, channel = {}, recipient = {}, since = {};
+  int limit = 50;
+};
+int run_list(const Common& common, const ListOptions& options);
+int run_show(const Common& common, const std::string& id);
+struct ExplainOptions {
+  std::string message = {}, recipient = {}, type = {}, since = "7d", tenant = {};
+};
+int run_explain(const Common& common, const ExplainOptions& options);
+
+struct OperateOptions {
+  std::string action = {};  // retry, discard, cancel, replay, dispatch
+  std::vector<std::string> messages = {};
+  std::string state = {};  // retry/discard/replay all of a filter
+  std::string tenant = {}, type = {}, why = {};
+  bool all = false;
+  bool dry_run = false;
+};
+int run_operate(const Common& common, const OperateOptions& options);
+
+struct KeysOptions {
+  std::string action = {};  // create, list, revoke
+  std::string name = {}, role = "viewer", tenant = "default";
+  long long id = 0;
+};
+int run_keys(const Common& common, const KeysOptions& options);
+
+int run_doctor(const Common& common);
+int run_config_check(const Common& common);
+int run_version(const Common& common);
+
+}  // namespace postrider::app

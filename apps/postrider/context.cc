@@ -1,0 +1,132 @@
+#include "context.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "providers/registry.h"
+#include "runtime/clock.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace postrider::app {
+
+namespace fs = std::filesystem;
+
+std::string home_of(const Common& common) {
+  if (!common.home.empty()) return common.home;
+  const char* from_environment = std::getenv("POSTRIDER_HOME");
+  return from_environment != nullptr && *from_environment != '\0' ? from_environment : "./var";
+}
+
+std::string config_file_of(const Common& common) {
+  return common.config.empty() ? (fs::path{home_of(common)} / "postrider.toml").string() : common.config;
+}
+
+Result<Config> read_config(const Common& common) {
+  const std::string file = config_file_of(common);
+  std::error_code ignored;
+  if (common.config.empty() && !fs::exists(file, ignored)) {
+    Config config;
+    config.tenants.push_back({"default", {}});
+    return config;
+  }
+  return load_config(file, adapters());
+}
+
+Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config) {
+  const std::string& url = config.store.url;
+  if (!url.starts_with("sqlite:")) {
+    auto opened = postgres::PostgresStore::open(url);
+    if (!opened) return opened.error();
+    return std::unique_ptr<Store>(std::move(*opened));
+  }
+  fs::path path = url.substr(std::string_view{"sqlite:"}.size());
+  if (path.is_relative()) path = fs::path{home_of(common)} / path;
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error)
+    return Error{ErrorCode::Unavailable,
+                 fmt::format("cannot make the folder {}: {}", path.parent_path().string(), error.message())};
+  auto opened = sqlite::SqliteStore::open(
+      {.path = path.string(), .shared_with_application = config.store.shared_with_application});
+  if (!opened) return opened.error();
+  return std::unique_ptr<Store>(std::move(*opened));
+}
+
+Result<Rules> rules_of(const Config& config, StoreSession& session) {
+  std::vector<std::string> tenant_names;
+  for (const TenantConfig& tenant : config.tenants) tenant_names.push_back(tenant.name);
+  std::vector<std::string> provider_names;
+  for (const ProviderConfig& provider : config.providers) provider_names.push_back(provider.settings.name);
+  POSTRIDER_TRY(tenants, session.tenants(tenant_names));
+  POSTRIDER_TRY(providers, session.providers(provider_names));
+  return make_rules(config, adapters(), tenants, providers);
+}
+
+Visit::~Visit() {
+  if (lease && session) {
+    if (auto left = session->remove(lease->node); !left) fmt::print(stderr, "postrider: {}\n", left.error().text);
+  }
+}
+
+Result<std::unique_ptr<Visit>> visit(const Common& common, Ids ids) {
+  auto v = std::make_unique<Visit>();
+  POSTRIDER_TRY(config, read_config(common));
+  v->config = std::move(config);
+  POSTRIDER_TRY(store, open_store(common, v->config));
+  v->store = std::move(store);
+  POSTRIDER_TRY(version, v->store->schema_version());
+  if (version.found != version.wanted) {
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("the tables are of version {}, this program needs {}; run `postrider migrate`",
+                             version.found, version.wanted)};
+  }
+  POSTRIDER_TRY(session, v->store->open_session());
+  v->session = std::move(session);
+  POSTRIDER_TRY(rules, rules_of(v->config, *v->session));
+  v->rules = std::move(rules);
+  if (ids == Ids::Needed) {
+    POSTRIDER_TRY(now, v->session->database_now());
+    POSTRIDER_TRY(lease, v->session->join(now, "command"));
+    v->lease = lease;
+    v->ids.emplace(lease.slot);
+    v->session->use_ids(*v->ids);
+  }
+  return v;
+}
+
+int fail(std::string_view text) {
+  fmt::print(stderr, "postrider: {}\n", text);
+  return 1;
+}
+int fail(const Error& error) { return fail(error.text); }
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Error{ErrorCode::NotFound, fmt::format("cannot read {}", path)};
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+Result<Done> write_private_file(const std::string& path, std::string_view text) {
+  const std::string draft = path + ".new";
+  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return Error{ErrorCode::Unavailable, fmt::format("cannot write {}", path)};
+  const bool written =
+      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+  ::close(file);
+  if (!written || std::rename(draft.c_str(), path.c_str()) != 0)
+    return Error{ErrorCode::Unavailable, fmt::format("cannot write {}", path)};
+  return Done{};
+}
+
+}  // namespace postrider::app

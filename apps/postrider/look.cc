@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include "api/explain.h"
+#include "api/views.h"
+#include "commands.h"
+
+namespace postrider::app {
+namespace {
+
+// Whoever may open the store may see its addresses.
+constexpr Addresses kShown = Addresses::Plain;
+
+Result<std::optional<TenantId>> tenant_of(const Rules& rules, const std::string& name) {
+  if (name.empty()) return std::optional<TenantId>{};
+  const Tenant* tenant = rules.tenant(name);
+  if (tenant == nullptr)
+    return Error{ErrorCode::NotFound, fmt::format("there is no tenant \"{}\" in the configuration", name)};
+  return std::optional{tenant->id};
+}
+
+Result<std::optional<Instant>> since_of(const std::string& text, Instant now) {
+  if (text.empty()) return std::optional<Instant>{};
+  if (const auto ago = parse_duration(text)) return std::optional{now - *ago};
+  if (const auto at = parse_instant(text)) return std::optional{*at};
+  return Error{ErrorCode::Invalid, fmt::format("--since {}: neither a time nor a duration such as 2d", text)};
+}
+
+Result<ListFilter> filter_of(const ListOptions& options, Visit& v) {
+  ListFilter filter;
+  POSTRIDER_TRY(tenant, tenant_of(v.rules, options.tenant));
+  POSTRIDER_TRY(now, v.session->database_now());
+  POSTRIDER_TRY(since, since_of(options.since, now));
+  filter.tenant = tenant;
+  filter.from = since;
+  filter.state = options.state;
+  filter.type = options.type;
+  filter.recipient = options.recipient;
+  if (!options.channel.empty()) {
+    filter.channel = parse_channel(options.channel);
+    if (!filter.channel) return Error{ErrorCode::Invalid, fmt::format("\"{}\" is not a channel", options.channel)};
+  }
+  return filter;
+}
+
+// Page by page, so that a long list needs no long transaction.
+Result<std::vector<ListItem>> list_all(ListFilter filter, std::size_t limit, StoreSession& session) {
+  std::vector<ListItem> items;
+  for (;;) {
+    filter.count_max = std::min<std::size_t>(500, limit - items.size());
+    POSTRIDER_TRY(page, session.list(filter));
+    const bool last = page.size() < filter.count_max || page.empty() || page.back().id == 0;
+    if (!page.empty()) filter.before = page.back().id;
+    items.insert(items.end(), std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()));
+    if (items.size() > limit) items.resize(limit);
+    if (last || items.size() == limit) return items;
+  }
+}
+
+void print_item(const ListItem& item) {
+  const std::string id = format_uuid(item.message_uuid);
+  if (!item.delivery) {
+    fmt::print("{}  {}  {:<10} {:<9} {:<24} {}: {}\n", format_instant(item.accepted_at), id,
+               to_text(item.message_state), "-", item.type, words_of(item.reason), item.detail);
+    return;
+  }
+  const DeliveryView& d = *item.delivery;
+  fmt::print("{}  {}  {:<10} {:<9} {:<24} {}  {}\n", format_instant(item.accepted_at), id, to_text(d.state),
+             to_text(d.delivery.channel), item.type, d.delivery.recipient, words_of(d.reason));
+}
+
+}  // namespace
+
+int run_list(const Common& common, const ListOptions& options) {
+  auto v = visit(common, Ids::NotNeeded);
+  if (!v) return fail(v.error());
+  auto filter = filter_of(options, **v);
+  if (!filter) return fail(filter.error());
+  auto items = list_all(*filter, static_cast<std::size_t>(options.limit), *(*v)->session);
+  if (!items) return fail(items.error());
+  if (common.json) {
+    fmt::print("{}\n", list_json({*items, ""}, (*v)->rules, kShown));
+    return 0;
+  }
+  for (const ListItem& item : *items) print_item(item);
+  if (items->empty()) fmt::print(stderr, "nothing matches\n");
+  return 0;
+}
+
+int run_show(const Common& common, const std::string& id) {
+  const auto uuid = parse_uuid(id);
+  if (!uuid) return fail(fmt::format("\"{}\" is not a message id", id));
+  auto v = visit(common, Ids::NotNeeded);
+  if (!v) return fail(v.error());
+  const auto view = (*v)->session->message(std::nullopt, *uuid);
+  if (!view) return fail(view.error());
+  if (common.json) {
+    fmt::print("{}\n", message_json(*view, kShown));
+    return 0;
+  }
+  fmt::print("message   {}\ntype      {}\ntenant    {}\nstatus    {}\n\n", id, view->message.type,
+             view->message.tenant_name, message_status(*view));
+  fmt::print("{}", story_text(explain_message(*view, kShown)));
+  return 0;
+}
+
+int run_explain(const Common& common, const ExplainOptions& options) {
+  if (options.message.empty() == options.recipient.empty()) return fail("name a message, or --recipient ADDRESS");
+  auto v = visit(common, Ids::NotNeeded);
+  if (!v) return fail(v.error());
+  Story story;
+  if (!options.message.empty()) {
+    const auto uuid = parse_uuid(options.message);
+    if (!uuid) return fail(fmt::format("\"{}\" is not a message id", options.message));
+    const auto view = (*v)->session->message(std::nullopt, *uuid);
+    if (!view) return fail(view.error());
+    story = explain_message(*view, kShown);
+  } else {
+    auto filter = filter_of(
+        {.tenant = options.tenant, .type = options.type, .recipient = options.recipient, .since = options.since}, **v);
+    if (!filter) return fail(filter.error());
+    const auto items = list_all(*filter, 200, *(*v)->session);
+    if (!items) return fail(items.error());
+    story = explain_items(*items, kShown);
+    if (items->empty()) fmt::print(stderr, "nothing was addressed to {} since {}\n", options.recipient, options.since);
+  }
+  fmt::print("{}{}", common.json ? story_json(story) : story_text(story), common.json ? "\n" : "");
+  return 0;
+}
+
+}  // namespace postrider::app

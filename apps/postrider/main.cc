@@ -1,0 +1,171 @@
+// The command line. Each command's work is in the file of its name.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+
+using namespace postrider::app;  // NOLINT(google-build-using-namespace): this file only wires commands to arguments
+
+namespace {
+
+struct Arguments {
+  Common common;
+  ServeOptions serve;
+  SendOptions send;
+  ListOptions list;
+  ExplainOptions explain;
+  OperateOptions operate;
+  KeysOptions keys;
+  std::string id;
+};
+
+CLI::App* add(CLI::App& app, const std::string& name, const std::string& help, const std::function<int()>& run,
+              int& code) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([run, &code] { code = run(); });
+  command->fallthrough();
+  return command;
+}
+
+void add_looking(CLI::App& app, Arguments& a, int& code) {
+  auto* show = add(
+      app, "show", "Show one message with its deliveries and attempts", [&] { return run_show(a.common, a.id); }, code);
+  show->add_option("message", a.id, "message id")->required();
+  auto* list = add(
+      app, "list", "List deliveries, and messages that have none, newest first",
+      [&] { return run_list(a.common, a.list); }, code);
+  list->add_option("--tenant", a.list.tenant, "only this tenant");
+  list->add_option("--state", a.list.state,
+                   "queued, sending, sent, delivered, retrying, parked, discarded, cancelled, suppressed, expired, "
+                   "pending, ignored, duplicate, failed");
+  list->add_option("--type", a.list.type, "only this event type");
+  list->add_option("--channel", a.list.channel, "only this channel");
+  list->add_option("--recipient", a.list.recipient, "only this address");
+  list->add_option("--since", a.list.since, "a time, or how long ago (2d, 3h)");
+  list->add_option("--limit", a.list.limit, "at most this many (default 50)")->check(CLI::Range(1, 100000));
+  auto* explain = add(
+      app, "explain", "Tell in plain words what happened, and why", [&] { return run_explain(a.common, a.explain); },
+      code);
+  explain->add_option("message", a.explain.message, "message id");
+  explain->add_option("--recipient", a.explain.recipient, "what this address got and did not get");
+  explain->add_option("--type", a.explain.type, "only this event type");
+  explain->add_option("--since", a.explain.since, "a time, or how long ago (default 7d)");
+  explain->add_option("--tenant", a.explain.tenant, "only this tenant");
+}
+
+void add_operating(CLI::App& app, Arguments& a, int& code) {
+  const std::array<std::pair<const char*, const char*>, 5> actions{{
+      {"retry", "Queue parked deliveries again, attempts counted anew"},
+      {"discard", "End parked deliveries for good"},
+      {"cancel", "End deliveries that still wait"},
+      {"replay", "Expand failed and ignored messages again"},
+      {"dispatch", "Make waiting retries due now (dispatch-now)"},
+  }};
+  for (const auto& [name, help] : actions) {
+    const std::string action = name;
+    auto* command = add(
+        app, name, help,
+        [&a, action] {
+          a.operate.action = action;
+          if (action == "dispatch" && a.operate.messages.empty()) a.operate.all = true;
+          return run_operate(a.common, a.operate);
+        },
+        code);
+    command->add_option("message,--message", a.operate.messages, "message ids");
+    command->add_flag("--all", a.operate.all, "everything that the filters match");
+    command->add_option("--state", a.operate.state, "with --all: only this state");
+    command->add_option("--type", a.operate.type, "with --all: only this event type");
+    command->add_option("--tenant", a.operate.tenant, "only this tenant");
+    command->add_option("--why", a.operate.why, "kept in the audit trail");
+    command->add_flag("--dry-run", a.operate.dry_run, "count, change nothing");
+  }
+}
+
+void add_sending(CLI::App& app, Arguments& a, int& code) {
+  auto* send = add(
+      app, "send", "Put one message into the outbox", [&] { return run_send(a.common, a.send); }, code);
+  send->add_option("type", a.send.type, "event type")->required();
+  send->add_option("--tenant", a.send.tenant, "default: default");
+  send->add_option("--payload", a.send.payload, "JSON object");
+  send->add_option("--payload-file", a.send.payload_file, "JSON object from a file (- is standard input)");
+  send->add_option("--entity", a.send.entity_id, "the thing it is about");
+  send->add_option("--version", a.send.version, "of that thing");
+  send->add_option("--key", a.send.key, "idempotency key");
+  send->add_option("--lane", a.send.lane, "priority, standard or bulk");
+  send->add_option("--channel", a.send.channel, "direct message on this channel");
+  send->add_option("--to", a.send.to, "recipient's address");
+  send->add_option("--subject", a.send.subject, "of a direct message");
+  send->add_option("--body", a.send.body, "of a direct message");
+  send->add_option("--template", a.send.template_key, "template for a direct message");
+  send->add_option("--due", a.send.due_at, "not before this time (RFC 3339)");
+  send->add_option("--expires", a.send.expires_at, "not after this time (RFC 3339)");
+}
+
+void add_keys(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* keys = app.add_subcommand("keys", "API keys");
+  keys->require_subcommand(1)->fallthrough();
+  auto* create = add(
+      *keys, "create", "Make a key; it is shown once",
+      [&] {
+        a.keys.action = "create";
+        return run_keys(a.common, a.keys);
+      },
+      code);
+  create->add_option("name", a.keys.name, "whose it is")->required();
+  create->add_option("--role", a.keys.role, "producer, viewer, operator, admin, ops (all tenants), site");
+  create->add_option("--tenant", a.keys.tenant, "default: default");
+  add(
+      *keys, "list", "All keys, without their secrets",
+      [&] {
+        a.keys.action = "list";
+        return run_keys(a.common, a.keys);
+      },
+      code);
+  auto* revoke = add(
+      *keys, "revoke", "Refuse a key from now on",
+      [&] {
+        a.keys.action = "revoke";
+        return run_keys(a.common, a.keys);
+      },
+      code);
+  revoke->add_option("id", a.keys.id, "number from `keys list`")->required();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments a;
+  int code = 0;
+  CLI::App app{"Postrider: a transactional notification outbox and delivery engine", "postrider"};
+  app.require_subcommand(1);
+  app.add_option("--home", a.common.home,
+                 "folder of database, keys and configuration (default $POSTRIDER_HOME, else ./var)");
+  app.add_option("--config", a.common.config, "configuration file (default <home>/postrider.toml)");
+  app.add_flag("--json", a.common.json, "answer in JSON");
+  auto* serve = add(
+      app, "serve", "Run the engine", [&] { return run_serve(a.common, a.serve); }, code);
+  serve->add_option("--listen", a.serve.listen,
+                    "HOST:PORT (default $POSTRIDER_LISTEN, else the configuration's, else 127.0.0.1:8080)");
+  serve->add_option("--roles", a.serve.roles, "any of api,expand,send,maintain (default all; fewer need PostgreSQL)");
+  serve->add_flag("--demo", a.serve.demo, "write a demonstration configuration if there is none");
+  add(
+      app, "migrate", "Bring the tables to this version", [&] { return run_migrate(a.common); }, code);
+  add_sending(app, a, code);
+  add_looking(app, a, code);
+  add_operating(app, a, code);
+  add_keys(app, a, code);
+  add(
+      app, "doctor", "Say what is wrong, and what to do", [&] { return run_doctor(a.common); }, code);
+  CLI::App* config = app.add_subcommand("config", "The configuration file");
+  config->require_subcommand(1)->fallthrough();
+  add(
+      *config, "check", "Read it as `serve` would, and say what is wrong", [&] { return run_config_check(a.common); },
+      code);
+  add(
+      app, "version", "Print the version", [&] { return run_version(a.common); }, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return code;
+}

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "commands.h"
+
+namespace postrider::app {
+namespace {
+
+/// What an action is about to change: deliveries, or whole messages for replay.
+struct Targets {
+  std::vector<RowId> deliveries = {};
+  std::vector<Uuid> messages = {};
+  [[nodiscard]] std::size_t size() const { return deliveries.size() + messages.size(); }
+};
+
+bool applies(std::string_view action, DeliveryState state) {
+  if (action == "retry" || action == "discard") return state == DeliveryState::Parked;
+  if (action == "dispatch") return state == DeliveryState::Retrying;
+  return state == DeliveryState::Queued || state == DeliveryState::Retrying;  // cancel
+}
+
+Result<Targets> named(const OperateOptions& options, StoreSession& session, std::optional<TenantId> tenant) {
+  Targets out;
+  for (const std::string& text : options.messages) {
+    const auto id = parse_uuid(text);
+    if (!id) return Error{ErrorCode::Invalid, fmt::format("\"{}\" is not a message id", text)};
+    POSTRIDER_TRY(view, session.message(tenant, *id));
+    if (options.action == "replay") out.messages.push_back(*id);
+    for (const DeliveryView& delivery : view.deliveries) {
+      if (options.action != "replay" && applies(options.action, delivery.state))
+        out.deliveries.push_back(delivery.delivery.id);
+    }
+  }
+  return out;
+}
+
+Result<Targets> filtered(const OperateOptions& options, StoreSession& session, std::optional<TenantId> tenant) {
+  Targets out;
+  const bool replay = options.action == "replay";
+  std::vector<std::string> states{replay ? "failed" : (options.action == "dispatch" ? "retrying" : "parked")};
+  if (replay) states.emplace_back("ignored");
+  if (options.action == "cancel") states = {"queued", "retrying"};
+  if (!options.state.empty()) states = {options.state};
+  for (const std::string& state : states) {
+    ListFilter filter{.tenant = tenant, .state = state, .type = options.type, .count_max = kBatchMax};
+    for (;;) {
+      POSTRIDER_TRY(page, session.list(filter));
+      for (const ListItem& item : page) {
+        if (replay) {
+          out.messages.push_back(item.message_uuid);
+        } else if (item.delivery && applies(options.action, item.delivery->state)) {
+          out.deliveries.push_back(item.delivery->delivery.id);
+        }
+      }
+      if (page.size() < filter.count_max || page.back().id == 0) break;
+      filter.before = page.back().id;
+    }
+  }
+  return out;
+}
+
+Result<Acted> act(const OperateOptions& options, StoreSession& session, Instant now, const OperatorAction& who,
+                  std::span<const RowId> deliveries, std::span<const Uuid> messages) {
+  if (options.action == "retry") return session.retry(now, who, deliveries);
+  if (options.action == "discard") return session.discard(now, who, deliveries);
+  if (options.action == "cancel") return session.cancel(now, who, deliveries);
+  if (options.action == "dispatch") return session.dispatch(now, who, deliveries);
+  return session.replay(now, who, messages);
+}
+
+// A bar on a terminal, nothing in a pipe.
+void show_progress(std::size_t done, std::size_t all) {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  const std::size_t width = all == 0 ? 40 : done * 40 / all;
+  fmt::print(stderr, "\r[{:<40}] {}/{}{}", std::string(width, '#'), done, all, done >= all ? "\n" : "");
+}
+
+Result<std::size_t> act_in_batches(const OperateOptions& options, StoreSession& session, const OperatorAction& who,
+                                   const Targets& targets) {
+  std::size_t changed = 0;
+  for (std::size_t from = 0; from < targets.size(); from += kBatchMax) {
+    POSTRIDER_TRY(now, session.database_now());
+    const auto part = [&](const auto& all) {
+      const std::size_t begin = std::min(from, all.size());
+      return std::span{all}.subspan(begin, std::min(kBatchMax, all.size() - begin));
+    };
+    POSTRIDER_TRY(acted, act(options, session, now, who, part(targets.deliveries), part(targets.messages)));
+    changed += acted.changed;
+    show_progress(std::min(targets.size(), from + kBatchMax), targets.size());
+  }
+  return changed;
+}
+
+}  // namespace
+
+int run_operate(const Common& common, const OperateOptions& options) {
+  if (options.messages.empty() && !options.all) return fail("name messages, or say --all");
+  auto v = visit(common, Ids::Needed);
+  if (!v) return fail(v.error());
+  std::optional<TenantId> tenant;
+  if (!options.tenant.empty()) {
+    const Tenant* found = (*v)->rules.tenant(options.tenant);
+    if (found == nullptr) return fail(fmt::format("there is no tenant \"{}\" in the configuration", options.tenant));
+    tenant = found->id;
+  }
+  StoreSession& session = *(*v)->session;
+  auto targets = options.messages.empty() ? filtered(options, session, tenant) : named(options, session, tenant);
+  if (!targets) return fail(targets.error());
+  const char* user = std::getenv("USER");
+  const OperatorAction who{
+      .actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = options.why, .tenant = tenant};
+  Result<std::size_t> changed = std::size_t{0};
+  if (!options.dry_run) changed = act_in_batches(options, session, who, *targets);
+  if (!changed) return fail(changed.error());
+  if (common.json) {
+    fmt::print("{}\n", JsonWriter{}
+                           .begin_object()
+                           .member("action", options.action)
+                           .member("matching", targets->size())
+                           .member("changed", *changed)
+                           .member("dry_run", options.dry_run)
+                           .end_object()
+                           .take());
+  } else {
+    fmt::print("{}: {} matching, {} changed{}\n", options.action, targets->size(), *changed,
+               options.dry_run ? " (dry run)" : "");
+  }
+  return *changed == 0 && !options.dry_run && !options.messages.empty() ? 1 : 0;
+}
+
+}  // namespace postrider::app

@@ -1,0 +1,195 @@
+#include "api/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/views.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace postrider {
+namespace {
+
+std::string in_brackets(std::string_view detail) { return detail.empty() ? "" : fmt::format(" ({})", detail); }
+std::string times(int count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
+class Teller {
+ public:
+  explicit Teller(Addresses shown) : mask_(shown) {}
+
+  Story tell(const MessageView& view) {
+    mask_.learn(view.message.recipient);
+    for (const DeliveryView& delivery : view.deliveries) mask_.learn(delivery.delivery.recipient);
+    tell_message(view);
+    for (const DeliveryView& delivery : view.deliveries) tell_delivery(delivery);
+    return std::move(story_);
+  }
+
+  Story tell(std::span<const ListItem> items) {
+    for (const ListItem& item : items) {
+      if (item.delivery) mask_.learn(item.delivery->delivery.recipient);
+      if (item.delivery) {
+        const DeliveryView& d = *item.delivery;
+        say(d.since ? d.since : item.accepted_at,
+            fmt::format("{} (message {}) {}: {}", item.type, format_uuid(item.message_uuid), way_of(d), standing(d)),
+            d.reason);
+      } else {
+        say(item.accepted_at,
+            fmt::format("{} (message {}): {}", item.type, format_uuid(item.message_uuid),
+                        message_standing(item.message_state, item.reason, item.detail)),
+            item.reason);
+      }
+    }
+    return std::move(story_);
+  }
+
+ private:
+  void say(std::optional<Instant> at, std::string_view text, std::optional<Reason> reason = std::nullopt) {
+    story_.push_back({at, mask_.text(text), reason});
+  }
+
+  void tell_message(const MessageView& view) {
+    const Message& m = view.message;
+    std::string accepted = fmt::format("Accepted for tenant {}: {}", m.tenant_name, m.type);
+    if (!m.entity_id.empty()) accepted += fmt::format(" about {}", m.entity_id);
+    if (!m.version.empty()) accepted += fmt::format(", version {}", m.version);
+    if (!m.origin.empty()) accepted += fmt::format(", from {}", m.origin);
+    say(m.accepted_at, accepted + ".");
+    if (m.due_at) say(std::nullopt, fmt::format("It is to be sent at {}, not before.", format_instant(*m.due_at)));
+    if (m.expires_at) say(std::nullopt, fmt::format("It is worthless after {}.", format_instant(*m.expires_at)));
+    if (view.attempts > 0 && view.state == MessageState::Pending) {
+      say(view.since,
+          fmt::format("Turning it into deliveries failed {}: {}{}.", times(view.attempts), words_of(view.reason),
+                      in_brackets(view.detail)),
+          view.reason);
+      if (view.next_attempt)
+        say(std::nullopt, fmt::format("It is tried again at {}.", format_instant(*view.next_attempt)));
+      return;
+    }
+    std::string standing = message_standing(view.state, view.reason, view.detail);
+    if (view.state == MessageState::Expanded) {
+      standing = view.deliveries.size() == 1 ? "Turned into 1 delivery."
+                                             : fmt::format("Turned into {} deliveries.", view.deliveries.size());
+      if (view.reason == Reason::DuplicateDelivery)
+        standing += fmt::format(" Others existed already and were not made again{}.", in_brackets(view.detail));
+    }
+    say(view.since, standing, view.reason);
+  }
+
+  static std::string message_standing(MessageState state, Reason reason, std::string_view detail) {
+    const std::string why = fmt::format("{}{}", words_of(reason), in_brackets(detail));
+    switch (state) {
+      case MessageState::Pending: return "Waiting to be turned into deliveries.";
+      case MessageState::Expanding: return "Being turned into deliveries, in chunks.";
+      case MessageState::Expanded: return "Turned into its deliveries.";
+      case MessageState::Ignored: return fmt::format("Ignored, and kept: {}.", why);
+      case MessageState::Duplicate: return fmt::format("A duplicate that changes nothing: {}.", why);
+      case MessageState::Failed: return fmt::format("Failed: {}. Repair the cause, then replay it.", why);
+      case MessageState::Cancelled: return fmt::format("Cancelled: {}.", why);
+    }
+    POSTRIDER_DIE("a MessageState outside its enum");
+  }
+
+  // The recipient goes through the address mask, because an address without an @ or a + would stay whole in a text.
+  [[nodiscard]] std::string way_of(const DeliveryView& view) const {
+    const Delivery& d = view.delivery;
+    const std::string to = d.recipient.empty() ? "nobody" : mask_.address(d.recipient);
+    return fmt::format("by {} to {}", to_text(d.channel), to);
+  }
+
+  void tell_delivery(const DeliveryView& view) {
+    const std::string way = way_of(view);
+    if (!view.delivery.warnings.empty())
+      say(std::nullopt, fmt::format("Rendering it {}: {}.", way, view.delivery.warnings));
+    for (const AttemptView& attempt : view.tries) tell_attempt(way, attempt);
+    if (possible_duplicate(view)) {
+      say(std::nullopt, fmt::format("An attempt {} ended without a clear answer and another one followed: the "
+                                    "recipient may have got it twice.",
+                                    way));
+    }
+    say(view.since, fmt::format("The delivery {}: {}", way, standing(view)), view.reason);
+  }
+
+  void tell_attempt(std::string_view way, const AttemptView& a) {
+    std::string text = fmt::format("Attempt {} {} through {}{}: {}", a.number, way, a.provider,
+                                   a.late ? ", heard of late" : "", outcome_words(a));
+    if (!a.provider_message_id.empty()) text += fmt::format(" Its id there is {}.", a.provider_message_id);
+    if (!a.excerpt.empty()) text += fmt::format(" The answer was: {}", a.excerpt);
+    say(a.ended_at, text, a.reason);
+  }
+
+  static std::string outcome_words(const AttemptView& a) {
+    const std::string_view why = words_of(a.reason);
+    switch (a.outcome) {
+      case OutcomeKind::Accepted: return "the provider accepted it.";
+      case OutcomeKind::NotSent: return fmt::format("nothing was sent, {}.", why);
+      case OutcomeKind::Transient: return fmt::format("refused for now, {}.", why);
+      case OutcomeKind::Permanent: return fmt::format("refused for good, {}.", why);
+      case OutcomeKind::Unclear: return fmt::format("unclear, it may have been sent: {}.", why);
+      case OutcomeKind::Misconfigured: return fmt::format("nothing was sent, {}.", why);
+      case OutcomeKind::Unmapped: return fmt::format("refused, {}.", why);
+    }
+    POSTRIDER_DIE("an OutcomeKind outside its enum");
+  }
+
+  static std::string standing(const DeliveryView& view) {
+    const std::string why = fmt::format("{}{}", words_of(view.reason), in_brackets(view.detail));
+    switch (view.state) {
+      case DeliveryState::Queued: return "it waits for its turn.";
+      case DeliveryState::Sending: return fmt::format("a call through {} may be under way.", view.provider);
+      case DeliveryState::Sent: return fmt::format("sent; {}. Whether it arrived is not known yet.", why);
+      case DeliveryState::Delivered: return fmt::format("delivered; {}.", why);
+      case DeliveryState::Retrying: {
+        const std::string at = view.due_at ? format_instant(*view.due_at) : "a later time";
+        if (view.reason == Reason::Scheduled) return fmt::format("it waits until {}.", at);
+        return fmt::format("it is tried again at {}, after {} so far; {}.", at,
+                           view.attempts == 1 ? "1 attempt" : fmt::format("{} attempts", view.attempts), why);
+      }
+      case DeliveryState::Parked: return fmt::format("parked; {}. An operator can retry or discard it.", why);
+      case DeliveryState::Discarded: return fmt::format("discarded; {}.", why);
+      case DeliveryState::Cancelled: return fmt::format("cancelled; {}.", why);
+      case DeliveryState::Suppressed: return fmt::format("not sent; {}.", why);
+      case DeliveryState::Expired: return fmt::format("not sent; {}.", why);
+    }
+    POSTRIDER_DIE("a DeliveryState outside its enum");
+  }
+
+  Mask mask_;
+  Story story_;
+};
+
+}  // namespace
+
+Story explain_message(const MessageView& view, Addresses shown) { return Teller{shown}.tell(view); }
+Story explain_items(std::span<const ListItem> items, Addresses shown) { return Teller{shown}.tell(items); }
+
+std::string story_json(const Story& story) {
+  JsonWriter json;
+  json.begin_object().key("story").begin_array();
+  for (const StoryLine& line : story) {
+    json.begin_object();
+    json.key("at");
+    line.at ? json.value(format_instant(*line.at)) : json.null();
+    json.member("text", line.text);
+    json.key("reason");
+    line.reason ? json.value(code_of(*line.reason)) : json.null();
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+std::string story_text(const Story& story) {
+  static constexpr std::size_t kTimeWidth = 24;  // "2026-03-15T09:30:00.123Z"
+  std::string out;
+  for (const StoryLine& line : story) {
+    const std::string at = line.at ? format_instant(std::chrono::floor<std::chrono::milliseconds>(*line.at)) : "";
+    out += fmt::format("{:{}}  {}", at, kTimeWidth, printable(line.text));
+    if (line.reason) out += fmt::format("  [{}]", code_of(*line.reason));
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace postrider

@@ -1,0 +1,194 @@
+// What an operator does to the deliveries of one message, or to all that wait; each change leaves who, when and why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/message_reader.h"
+#include "api/query.h"
+#include "api/resources.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace postrider {
+namespace {
+
+using Verb = Result<Acted> (OperateStore::*)(Instant, const OperatorAction&, std::span<const RowId>);
+
+struct Order {
+  std::string why = {};
+  std::optional<RowId> delivery = {};
+  std::optional<TenantId> tenant = {};  // empty: any
+};
+
+ApiError wrong_member(std::string_view field, std::string_view what) {
+  return {.code = ApiErrorCode::InvalidMessage,
+          .message = fmt::format("{} {}. The body is optional: {{\"why\":\"…\",\"delivery\":\"…\"}}.", field, what),
+          .field = std::string{field}};
+}
+
+std::optional<RowId> parse_row_id(std::string_view text) {
+  RowId id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  return error == std::errc{} && end == text.data() + text.size() && id > 0 ? std::optional{id} : std::nullopt;
+}
+
+std::optional<ApiError> read_order_body(const HttpIn& in, Order& order) {
+  if (in.body.empty()) return std::nullopt;
+  if (media_type(in) != "application/json" || !says_utf8(in)) {
+    return ApiError{.code = ApiErrorCode::UnsupportedMediaType,
+                    .message = "Send JSON in UTF-8 with the header \"Content-Type: application/json\", or no body."};
+  }
+  const auto body = read_body(in.body);
+  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
+  const JsonView root = std::get<JsonDocument>(body).root();
+  if (!root.is_object()) return wrong_member("The body", "is not a JSON object");
+  for (const auto& [name, value] : root.members()) {
+    const auto text = value.text();
+    if (name == "why") {
+      if (!text || text->size() > kTextFieldBytesMax || has_control(*text)) {
+        return wrong_member("why", fmt::format("must be a text of up to {} bytes on one line", kTextFieldBytesMax));
+      }
+      order.why = *text;
+    } else if (name == "delivery") {
+      order.delivery = text ? parse_row_id(*text) : std::nullopt;
+      if (!order.delivery) return wrong_member("delivery", "must be a delivery's id, as text");
+    } else {
+      return ApiError{.code = ApiErrorCode::UnknownField,
+                      .message = fmt::format("\"{}\" is not known here; there is why and delivery.", excerpt(name, 60)),
+                      .field = excerpt(name, 60)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::variant<Order, ApiError> read_order(const ApiParts& parts, const ApiRequest& request) {
+  const auto query = Query::read(request.in.query, {"tenant"});
+  if (const auto* wrong = std::get_if<ApiError>(&query)) return *wrong;
+  const auto about = tenant_of(parts, request.caller, std::get<Query>(query).find("tenant"));
+  if (const auto* wrong = std::get_if<ApiError>(&about)) return *wrong;
+  Order order{.tenant = std::get<std::optional<TenantId>>(about)};
+  if (auto wrong = read_order_body(request.in, order)) return std::move(*wrong);
+  return order;
+}
+
+OperatorAction action_of(const ApiRequest& request, const Order& order) {
+  return {.actor = request.caller.name, .why = order.why, .tenant = order.tenant};
+}
+
+HttpOut acted_answer(std::string_view action, std::string_view id, const Acted& acted) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("action", action);
+  if (!id.empty()) json.member("id", id);
+  json.member("changed", acted.changed);
+  json.end_object();
+  HttpOut out;
+  out.body = json.take();
+  return out;
+}
+
+struct Operation {
+  std::string_view name;
+  Verb verb;
+  std::string_view applies_to;
+};
+
+/// The ids in batches, each its own transaction: a message may have a hundred thousand deliveries.
+Result<Acted> act(const ApiParts& parts, StoreSession& session, const OperatorAction& action, Verb verb,
+                  std::span<const RowId> ids) {
+  Acted all;
+  for (std::size_t from = 0; from < ids.size(); from += kBatchMax) {
+    POSTRIDER_TRY(
+        acted, (session.*verb)(parts.clock.now(), action, ids.subspan(from, std::min(kBatchMax, ids.size() - from))));
+    all.changed += acted.changed;
+    if (!acted.groups.empty()) parts.work_appeared(std::move(acted.groups));
+  }
+  return all;
+}
+
+Answered operate(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Operation& operation) {
+  const auto read = read_order(parts, request);
+  if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
+  const Order& order = std::get<Order>(read);
+  const auto uuid = parse_uuid(request.id);
+  if (!uuid) return from_store({ErrorCode::NotFound, {}});
+  const auto session = worker.session();
+  if (!session) return store_failed(worker, session.error());
+  const auto view = (*session)->message(order.tenant, *uuid);
+  if (!view) return store_failed(worker, view.error());
+  std::vector<RowId> ids;
+  std::string states;
+  for (const DeliveryView& delivery : view->deliveries) {
+    if (order.delivery && *order.delivery != delivery.delivery.id) continue;
+    ids.push_back(delivery.delivery.id);
+    if (states.find(to_text(delivery.state)) == std::string::npos)
+      states += fmt::format("{}{}", states.empty() ? "" : ", ", to_text(delivery.state));
+  }
+  if (order.delivery && ids.empty()) {
+    return ApiError{.code = ApiErrorCode::NotFound, .message = "This notification has no such delivery."};
+  }
+  const auto acted = act(parts, **session, action_of(request, order), operation.verb, ids);
+  if (!acted) return store_failed(worker, acted.error());
+  if (acted->changed > 0) return acted_answer(operation.name, format_uuid(*uuid), *acted);
+  const std::string now = ids.empty() ? fmt::format("the message is {} and has no delivery", to_text(view->state))
+                                      : fmt::format("its deliveries are: {}", states);
+  return ApiError{
+      .code = ApiErrorCode::NotApplicable,
+      .message = fmt::format("Nothing to {}: only {} can be, and {}.", operation.name, operation.applies_to, now)};
+}
+
+}  // namespace
+
+Answered retry_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  return operate(parts, worker, request, {"retry", &OperateStore::retry, "parked deliveries"});
+}
+Answered discard_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  return operate(parts, worker, request, {"discard", &OperateStore::discard, "parked deliveries"});
+}
+Answered cancel_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  return operate(parts, worker, request, {"cancel", &OperateStore::cancel, "queued and retrying deliveries"});
+}
+Answered dispatch_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  return operate(parts, worker, request,
+                 {"dispatch", &OperateStore::dispatch, "retrying deliveries that are due later"});
+}
+
+Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  const auto read = read_order(parts, request);
+  if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
+  const Order& order = std::get<Order>(read);
+  if (order.delivery) return wrong_member("delivery", "is not for a replay, which is of the whole message");
+  const auto uuid = parse_uuid(request.id);
+  if (!uuid) return from_store({ErrorCode::NotFound, {}});
+  const auto session = worker.session();
+  if (!session) return store_failed(worker, session.error());
+  const auto view = (*session)->message(order.tenant, *uuid);
+  if (!view) return store_failed(worker, view.error());
+  auto acted = (*session)->replay(parts.clock.now(), action_of(request, order), {&*uuid, 1});
+  if (!acted) return store_failed(worker, acted.error());
+  if (acted->changed == 0) {
+    return ApiError{.code = ApiErrorCode::NotApplicable,
+                    .message = fmt::format("Nothing to replay: only failed and ignored messages can be, and this one "
+                                           "is {}.",
+                                           to_text(view->state))};
+  }
+  parts.work_appeared(std::move(acted->groups));
+  return acted_answer("replay", format_uuid(*uuid), *acted);
+}
+
+Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  const auto read = read_order(parts, request);
+  if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
+  const Order& order = std::get<Order>(read);
+  if (order.delivery) return wrong_member("delivery", "is not for dispatching all");
+  const auto session = worker.session();
+  if (!session) return store_failed(worker, session.error());
+  auto acted = (*session)->dispatch(parts.clock.now(), action_of(request, order), {});
+  if (!acted) return store_failed(worker, acted.error());
+  if (!acted->groups.empty()) parts.work_appeared(std::move(acted->groups));
+  return acted_answer("dispatch", "", *acted);
+}
+
+}  // namespace postrider

@@ -1,0 +1,39 @@
+// The answers, one file per resource.
+#pragma once
+#include "api/route.h"
+
+namespace postrider {
+
+// messages.cc
+void post_messages(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+/// Judges the rows, has them made durable and answers; shared with cloudevents.cc.
+enum class AnswerForm : bool { One, List };
+void accept_rows(const ApiParts& parts, const ApiRequest& request, std::vector<OutboxRow> rows, AnswerForm form,
+                 const Respond& respond);
+
+// cloudevents.cc
+void post_cloudevents(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+
+// notifications.cc
+Answered get_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered list_notifications(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// operate.cc
+Answered retry_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered discard_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered cancel_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered dispatch_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// sandbox.cc
+Answered list_sandbox(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// health.cc
+void get_healthz(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+void get_readyz(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+void get_openapi(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+Answered get_metrics(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+}  // namespace postrider

@@ -1,0 +1,38 @@
+// What the store found, as JSON for callers. Pure: everything shown comes in. A sealed secret has no way out here.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/mask.h"
+#include "core/rules.h"
+#include "ports/store.h"
+
+namespace postrider {
+
+/// One word for a whole message. While a delivery is live: "retrying" when one waits to be tried again, else "pending".
+/// Then "parked" if any is; then "delivered" if any is; then "sent" if any is; then how the others ended, in the order
+/// expired, suppressed, cancelled, discarded; and without deliveries the message's own state.
+std::string_view message_status(const MessageView& view);
+
+/// An unclear call was followed by another one: the recipient may have got it twice.
+bool possible_duplicate(const DeliveryView& view);
+
+/// The whole story: message, deliveries, attempts.
+std::string message_json(const MessageView& view, Addresses shown);
+/// As much as a producer may know of its own message: states and reasons, no address, no content.
+std::string message_state_json(const MessageView& view);
+
+struct ListPage {
+  std::span<const ListItem> items;
+  std::string next;  // the next page's cursor; empty: there is none
+};
+std::string list_json(const ListPage& page, const Rules& rules, Addresses shown);
+
+struct SandboxPage {
+  std::span<const SandboxItem> items;
+  std::string next;
+};
+std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses shown);
+
+}  // namespace postrider

@@ -1,0 +1,57 @@
+#include "base/crypto.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace postrider {
+namespace {
+// Fetched once: looking the algorithm up costs more than hashing a key.
+const EVP_MD* sha256_method() {
+  static const EVP_MD* method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  POSTRIDER_CHECK(method != nullptr);
+  return method;
+}
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+}  // namespace
+
+std::string sha256(std::string_view data) {
+  std::string out(32, '\0');
+  unsigned length = 0;
+  POSTRIDER_CHECK(EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(out.data()), &length,
+                             sha256_method(), nullptr) == 1);
+  POSTRIDER_CHECK(length == out.size());
+  return out;
+}
+
+Hash128 hash128(std::string_view data) {
+  const std::string full = sha256(data);
+  Hash128 half;
+  std::copy_n(full.begin(), half.bytes.size(), half.bytes.begin());
+  return half;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view data) {
+  std::string out(32, '\0');
+  unsigned length = 0;
+  POSTRIDER_CHECK(HMAC(sha256_method(), key.data(), static_cast<int>(key.size()), bytes_of(data), data.size(),
+                       reinterpret_cast<unsigned char*>(out.data()), &length) != nullptr);
+  return out;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string out(count, '\0');
+  POSTRIDER_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(count)) == 1);
+  return out;
+}
+
+}  // namespace postrider

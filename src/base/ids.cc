@@ -1,0 +1,68 @@
+#include "base/ids.h"
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace postrider {
+
+std::string format_uuid(const Uuid& id) {
+  const std::string hex = to_hex(std::string_view{reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
+  std::string out;
+  out.reserve(36);
+  for (std::size_t i = 0; i < hex.size(); ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) out += '-';
+    out += hex[i];
+  }
+  return out;
+}
+
+std::optional<Uuid> parse_uuid(std::string_view text) {
+  if (text.size() != 36) return std::nullopt;
+  Uuid id;
+  std::size_t nibble = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i == 8 || i == 13 || i == 18 || i == 23) {
+      if (text[i] != '-') return std::nullopt;
+      continue;
+    }
+    const int value = hex_value(text[i]);
+    if (value < 0) return std::nullopt;
+    auto& byte = id.bytes[nibble / 2];
+    byte = static_cast<std::uint8_t>(byte << 4 | value);
+    ++nibble;
+  }
+  return id;
+}
+
+Uuid make_uuid7(Instant now, std::uint64_t random_high, std::uint64_t random_low) {
+  const auto ms = static_cast<std::uint64_t>(to_us(now) / 1000);
+  Uuid id;
+  for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
+  id.bytes[6] = static_cast<std::uint8_t>(0x70 | ((random_high >> 8) & 0x0f));
+  id.bytes[7] = static_cast<std::uint8_t>(random_high);
+  for (std::size_t i = 0; i < 8; ++i) id.bytes[8 + i] = static_cast<std::uint8_t>(random_low >> (56 - 8 * i));
+  id.bytes[8] = static_cast<std::uint8_t>(0x80 | (id.bytes[8] & 0x3f));
+  return id;
+}
+
+RowId id_floor(Instant at) {
+  const std::int64_t ms = (to_us(at) - to_us(kIdEpoch)) / 1000;
+  return ms <= 0 ? 0 : ms << (kIdSequenceBits + kIdSlotBits);
+}
+
+Instant id_time(RowId id) { return kIdEpoch + std::chrono::milliseconds{id >> (kIdSequenceBits + kIdSlotBits)}; }
+
+RowId IdSource::next(Instant now) {
+  POSTRIDER_CHECK(slot_ >= 0 && slot_ < kNodeSlots);
+  const std::int64_t floor = ((to_us(now) - to_us(kIdEpoch)) / 1000) << kIdSequenceBits;
+  std::int64_t last = last_.load(std::memory_order_relaxed);
+  std::int64_t mine = 0;
+  do {
+    mine = floor > last ? floor : last + 1;
+  } while (!last_.compare_exchange_weak(last, mine, std::memory_order_relaxed));
+  const std::int64_t ms = mine >> kIdSequenceBits;
+  const std::int64_t sequence = mine & ((1 << kIdSequenceBits) - 1);
+  return ms << (kIdSequenceBits + kIdSlotBits) | static_cast<std::int64_t>(slot_) << kIdSequenceBits | sequence;
+}
+
+}  // namespace postrider

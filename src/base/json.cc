@@ -1,0 +1,268 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace postrider {
+namespace {
+
+using Element = simdjson::dom::element;
+struct Place {
+  const void* document;
+  std::size_t index;
+};
+static_assert(sizeof(Element) == sizeof(Place) && std::is_trivially_copyable_v<Element>);
+
+Element element_at(const void* document, std::size_t index) { return std::bit_cast<Element>(Place{document, index}); }
+Place place_of(Element element) { return std::bit_cast<Place>(element); }
+
+std::string first_repeated_key(Element element) {
+  if (element.is_object()) {
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : simdjson::dom::object(element)) {
+      keys.push_back(key);
+      if (std::string inner = first_repeated_key(value); !inner.empty()) return inner;
+    }
+    std::sort(keys.begin(), keys.end());
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end()) return fmt::format("key \"{}\" is given twice", *twice);
+  } else if (element.is_array()) {
+    for (const Element item : simdjson::dom::array(element)) {
+      if (std::string inner = first_repeated_key(item); !inner.empty()) return inner;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+struct JsonDocument::Held {
+  simdjson::dom::parser parser;
+  Element root;
+};
+
+JsonDocument::JsonDocument(std::unique_ptr<Held> held) : held_(std::move(held)) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limits) {
+  if (text.size() > limits.bytes_max) {
+    return Error{ErrorCode::Invalid, fmt::format("larger than {} bytes", limits.bytes_max)};
+  }
+  auto held = std::make_unique<Held>();
+  if (held->parser.allocate(text.size() + 1, limits.depth_max) != simdjson::SUCCESS) {
+    return Error{ErrorCode::Exhausted, "no memory to read the JSON"};
+  }
+  const auto error = held->parser.parse(text.data(), text.size()).get(held->root);
+  if (error == simdjson::DEPTH_ERROR) {
+    return Error{ErrorCode::Invalid, fmt::format("nested deeper than {} levels", limits.depth_max)};
+  }
+  if (error == simdjson::UTF8_ERROR) return Error{ErrorCode::Invalid, "not UTF-8"};
+  if (error == simdjson::NUMBER_ERROR) return Error{ErrorCode::Invalid, "a number is malformed or out of range"};
+  if (error == simdjson::EMPTY) return Error{ErrorCode::Invalid, "empty"};
+  if (error != simdjson::SUCCESS) return Error{ErrorCode::Invalid, simdjson::error_message(error)};
+  if (std::string repeated = first_repeated_key(held->root); !repeated.empty()) {
+    return Error{ErrorCode::Invalid, std::move(repeated)};
+  }
+  return JsonDocument{std::move(held)};
+}
+
+JsonView JsonDocument::root() const {
+  JsonView view;
+  const Place place = place_of(held_->root);
+  view.document_ = place.document;
+  view.index_ = place.index;
+  return view;
+}
+
+namespace {
+JsonKind kind_of(Element element) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::ARRAY: return JsonKind::Array;
+    case simdjson::dom::element_type::OBJECT: return JsonKind::Object;
+    case simdjson::dom::element_type::INT64:
+    case simdjson::dom::element_type::UINT64:
+    case simdjson::dom::element_type::DOUBLE: return JsonKind::Number;
+    case simdjson::dom::element_type::STRING: return JsonKind::Text;
+    case simdjson::dom::element_type::BOOL: return JsonKind::Bool;
+    case simdjson::dom::element_type::NULL_VALUE: return JsonKind::Null;
+  }
+  POSTRIDER_DIE("a JSON type outside its enum");
+}
+}  // namespace
+
+JsonKind JsonView::kind() const {
+  return document_ == nullptr ? JsonKind::Null : kind_of(element_at(document_, index_));
+}
+
+std::optional<JsonView> JsonView::find(std::string_view key) const {
+  if (kind() != JsonKind::Object) return std::nullopt;
+  Element found;
+  if (element_at(document_, index_).at_key(key).get(found) != simdjson::SUCCESS) return std::nullopt;
+  JsonView view;
+  const Place place = place_of(found);
+  view.document_ = place.document;
+  view.index_ = place.index;
+  return view;
+}
+
+std::optional<JsonView> JsonView::find_path(std::string_view dotted) const {
+  if (auto whole = find(dotted)) return whole;  // A key that itself contains dots wins.
+  std::optional<JsonView> at = *this;
+  while (at && !dotted.empty()) {
+    const std::size_t dot = dotted.find('.');
+    at = at->find(dotted.substr(0, dot));
+    dotted = dot == std::string_view::npos ? std::string_view{} : dotted.substr(dot + 1);
+  }
+  return at;
+}
+
+std::optional<std::string_view> JsonView::text() const {
+  if (kind() != JsonKind::Text) return std::nullopt;
+  return std::string_view{element_at(document_, index_)};
+}
+
+std::optional<std::int64_t> JsonView::integer() const {
+  std::int64_t number = 0;
+  if (kind() != JsonKind::Number || element_at(document_, index_).get(number) != simdjson::SUCCESS) return std::nullopt;
+  return number;
+}
+
+std::optional<bool> JsonView::boolean() const {
+  if (kind() != JsonKind::Bool) return std::nullopt;
+  return bool{element_at(document_, index_)};
+}
+
+std::vector<JsonView> JsonView::items() const {
+  std::vector<JsonView> out;
+  if (kind() != JsonKind::Array) return out;
+  for (const Element item : simdjson::dom::array(element_at(document_, index_))) {
+    JsonView view;
+    const Place place = place_of(item);
+    view.document_ = place.document;
+    view.index_ = place.index;
+    out.push_back(view);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string_view, JsonView>> JsonView::members() const {
+  std::vector<std::pair<std::string_view, JsonView>> out;
+  if (kind() != JsonKind::Object) return out;
+  for (const auto& [key, value] : simdjson::dom::object(element_at(document_, index_))) {
+    JsonView view;
+    const Place place = place_of(value);
+    view.document_ = place.document;
+    view.index_ = place.index;
+    out.emplace_back(key, view);
+  }
+  return out;
+}
+
+std::string JsonView::json() const {
+  return document_ == nullptr ? "null" : simdjson::minify(element_at(document_, index_));
+}
+
+std::string JsonView::spoken() const {
+  switch (kind()) {
+    case JsonKind::Null: return "";
+    case JsonKind::Text: return std::string{*text()};
+    case JsonKind::Bool:
+    case JsonKind::Number:
+    case JsonKind::Array:
+    case JsonKind::Object: return json();
+  }
+  POSTRIDER_DIE("a JsonKind outside its enum");
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+void JsonWriter::separate() {
+  if (!first_) out_ += ',';
+  first_ = false;
+}
+JsonWriter& JsonWriter::begin_object() {
+  separate();
+  out_ += '{';
+  first_ = true;
+  return *this;
+}
+JsonWriter& JsonWriter::end_object() {
+  out_ += '}';
+  first_ = false;
+  return *this;
+}
+JsonWriter& JsonWriter::begin_array() {
+  separate();
+  out_ += '[';
+  first_ = true;
+  return *this;
+}
+JsonWriter& JsonWriter::end_array() {
+  out_ += ']';
+  first_ = false;
+  return *this;
+}
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  append_json_string(out_, name);
+  out_ += ':';
+  first_ = true;  // The value that follows takes no comma.
+  return *this;
+}
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  append_json_string(out_, text);
+  return *this;
+}
+JsonWriter& JsonWriter::value(std::int64_t number) {
+  separate();
+  out_ += fmt::format_int(number).str();
+  return *this;
+}
+JsonWriter& JsonWriter::value(bool flag) {
+  separate();
+  out_ += flag ? "true" : "false";
+  return *this;
+}
+JsonWriter& JsonWriter::value(double number) {
+  POSTRIDER_CHECK(std::isfinite(number));
+  separate();
+  out_ += fmt::format("{}", number);
+  return *this;
+}
+JsonWriter& JsonWriter::null() {
+  separate();
+  out_ += "null";
+  return *this;
+}
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  separate();
+  out_ += json;
+  return *this;
+}
+
+}  // namespace postrider

@@ -1,0 +1,64 @@
+// Who gets the free places: lanes by weight and age, tenants by turns. Pure; the rows themselves stay in the store.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/lane.h"
+
+namespace postrider {
+
+struct LaneDemand {
+  Lane lane = Lane::Standard;
+  Duration oldest_age{};  // of the first row that waits there
+};
+struct LaneShare {
+  Lane lane = Lane::Standard;
+  int places = 0;
+};
+/// Splits `free` places over the lanes that have work. Priority first, then the lane whose head is oldest against its
+/// target; weights 8 : 4 : 1 among those that contend, at least one place each while there are enough. No lane with
+/// work starves.
+std::vector<LaneShare> share_lanes(std::vector<LaneDemand> demands, int free);
+
+/// Whose turn it is, one by one, where lanes contend for a single place: 8 : 4 : 1 as above, so that none starves.
+class LaneWheel {
+ public:
+  /// The lane whose turn it is, or the most urgent one that may go instead; empty when none may.
+  template <class MayGo>
+  std::optional<Lane> next(MayGo may_go) {
+    constexpr Lane P = Lane::Priority;
+    constexpr Lane S = Lane::Standard;
+    constexpr std::array kTurns{P, P, S, P, P, S, P, P, S, P, P, S, Lane::Bulk};
+    std::optional<Lane> chosen;
+    if (may_go(kTurns[turn_])) chosen = kTurns[turn_];
+    for (std::size_t i = 0; !chosen && i < kLanes.size(); ++i) {
+      if (may_go(kLanes[i])) chosen = kLanes[i];
+    }
+    if (chosen) turn_ = (turn_ + 1) % kTurns.size();
+    return chosen;
+  }
+
+ private:
+  std::size_t turn_ = 0;
+};
+
+struct TenantTurn {
+  TenantId tenant = 0;
+  int quota = 0;
+};
+/// Round robin with a moving start: every tenant that waits gets an equal part, the remainder goes round.
+class TenantRing {
+ public:
+  /// At most kTenantsPerClaim tenants; the next call begins behind the last one served.
+  std::vector<TenantTurn> share(const std::vector<TenantId>& waiting, int places);
+  static constexpr std::size_t kTenantsPerClaim = 64;
+
+ private:
+  TenantId last_served_ = 0;
+};
+
+}  // namespace postrider

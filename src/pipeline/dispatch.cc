@@ -1,0 +1,450 @@
+#include "pipeline/dispatch.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace postrider {
+namespace {
+
+constexpr Duration kRecordRetry = std::chrono::milliseconds{200};
+constexpr Duration kReleaseRetry = std::chrono::milliseconds{200};
+constexpr std::size_t lane_index(Lane lane) { return static_cast<std::size_t>(lane) - 1; }
+// An eighth of the connections is never given to the other lanes, so that priority finds one free at once.
+constexpr int connections_for_others(const ProviderRule& rule) { return rule.connections - rule.connections / 8; }
+constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
+  return static_cast<CallId>(generation) << 32U | slot;
+}
+
+}  // namespace
+
+std::string provider_key(const Delivery& delivery, std::string_view provider_name) {
+  std::string text = std::to_string(delivery.tenant);
+  text += '\n';
+  text += std::to_string(delivery.id);
+  text += '\n';
+  text += provider_name;
+  const Hash128 hash = hash128(text);
+  return to_hex({reinterpret_cast<const char*>(hash.bytes.data()), hash.bytes.size()});
+}
+
+Dispatcher::Dispatcher(Parts parts, Instant now, std::uint64_t seed) : parts_(parts), random_(seed), last_beat_(now) {
+  for (const ProviderRule& rule : parts_.rules.providers) {
+    Desk desk;
+    desk.rule = &rule;
+    const auto adapter = parts_.providers.find(rule.id);
+    POSTRIDER_CHECK(adapter != parts_.providers.end());
+    desk.adapter = adapter->second;
+    desks_.emplace(rule.id, std::move(desk));
+  }
+  any_at_most_once_ = std::any_of(parts_.rules.routes.begin(), parts_.rules.routes.end(),
+                                  [](const Route& route) { return route.guarantee == Guarantee::AtMostOnce; });
+}
+
+std::vector<DispatchEffect> Dispatcher::on(DispatchEvent event, Instant now) {
+  out_.clear();
+  std::visit([&](auto&& what) { take(std::forward<decltype(what)>(what), now); }, std::move(event));
+  start_calls(now);
+  flush_record(now);
+  flush_release(now);
+  plan_claims(now);
+  return std::move(out_);
+}
+
+bool Dispatcher::idle() const {
+  return open_calls_ == 0 && claims_open_ == 0 && to_record_.empty() && recording_ == nullptr && to_release_.empty() &&
+         releasing_.empty() && free_slots_.size() == flights_.size();
+}
+
+// --- what came in
+
+void Dispatcher::take(event::Work work, Instant now) {
+  for (const QueueGroup& at : work.groups) {
+    Group& group = groups_[at];
+    if (!group.maybe_prefetchable && !group.maybe_at_most_once) group.oldest = now;
+    group.maybe_prefetchable = group.more_prefetchable = true;
+    if (any_at_most_once_) group.maybe_at_most_once = group.more_at_most_once = true;
+  }
+}
+
+// Rows of an earlier configuration may be at-most-once although no route is any more, so looking assumes both kinds.
+void Dispatcher::take(event::Heads heads, Instant) {
+  for (const QueueHead& head : heads.heads) {
+    Group& group = groups_[head.group];
+    group.oldest = head.oldest;
+    group.maybe_prefetchable = true;
+    group.maybe_at_most_once = true;
+  }
+}
+
+void Dispatcher::take(event::Claimed claimed, Instant) {
+  --claims_open_;
+  counts_.claimed += claimed.claims.size();
+  std::map<TenantId, int> got;
+  for (const Claim& claim : claimed.claims) ++got[claim.lease.tenant];
+  for (const TenantShare& share : claimed.request.shares) {
+    const int received = got[share.tenant];
+    parts_.places.give_back(share.provider, share.quota - received);
+    if (received < share.quota) forget(claimed.request, share.tenant, Unless::MoreWasSaid);
+  }
+  for (Claim& claim : claimed.claims) admit(std::move(claim));
+}
+
+void Dispatcher::take(event::ClaimFailed failed, Instant) {
+  --claims_open_;
+  for (const TenantShare& share : failed.request.shares) {
+    parts_.places.give_back(share.provider, share.quota);
+    forget(failed.request, share.tenant, Unless::Nothing);  // The next look at the heads finds them again: no busy loop.
+  }
+}
+
+void Dispatcher::take(event::Owned owned, Instant) {
+  counts_.owned += owned.claims.size();
+  for (Claim& claim : owned.claims) admit(std::move(claim));
+}
+
+// Nobody knows how far the dead node got, so its open attempts end as unclear, and the route's guarantee decides.
+void Dispatcher::take(event::TookOver taken, Instant now) {
+  for (Claim& claim : taken.claims) {
+    ++counts_.taken_over;
+    const ProviderRule* rule = parts_.rules.provider(claim.lease.provider);
+    const Outcome lost{OutcomeKind::Unclear, Reason::NodeLost};
+    const Judged facts{.attempt = std::max(1, claim.lease.attempt),
+                       .guarantee = claim.delivery.guarantee,
+                       .expires_at = claim.delivery.expires_at,
+                       .acceptance = rule != nullptr ? rule->acceptance : Acceptance::MayReportLater};
+    const Verdict verdict = judge(lost, facts, parts_.rules.policy_for(claim.delivery, rule), now, random_.next());
+    const AttemptEnd end{
+        .outcome = lost.kind, .reason = lost.reason, .started_at = claim.lease.claimed_at, .ended_at = now};
+    const int fence = claim.lease.fence - 1;
+    complete(Flight{.claim = std::move(claim)}, verdict, end, "", fence);
+  }
+}
+
+void Dispatcher::take(event::Ended ended, Instant now) {
+  for (const CallEnd& end : ended.ends) {
+    const auto slot = static_cast<std::uint32_t>(end.id & 0xffffffffU);
+    POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].calling && flights_[slot].generation == end.id >> 32U);
+    end_call(slot, end, now);
+  }
+}
+
+void Dispatcher::take(event::RecordDone done, Instant) {
+  POSTRIDER_CHECK(recording_ != nullptr && done.results.size() == recording_->size());
+  for (const Recorded result : done.results) result == Recorded::Stale ? ++counts_.stale : ++counts_.recorded;
+  recording_ = nullptr;
+  record_broken_ = false;
+}
+
+// What cannot be written is kept and tried again; meanwhile nothing new is started: an outcome that cannot be recorded
+// would be a duplicate later.
+void Dispatcher::take(event::RecordFailed, Instant now) {
+  to_record_.insert(to_record_.begin(), recording_->begin(), recording_->end());
+  recording_ = nullptr;
+  record_broken_ = true;
+  record_again_at_ = now + kRecordRetry;
+}
+
+void Dispatcher::take(event::ReleaseDone done, Instant now) {
+  if (done.ok) {
+    counts_.released += releasing_.size();
+  } else {
+    release_again_at_ = now + kReleaseRetry;
+    to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
+  }
+  releasing_.clear();
+}
+
+void Dispatcher::take(event::Beat, Instant now) { last_beat_ = now; }
+
+void Dispatcher::take(event::Tick, Instant now) {
+  // Without a heartbeat for this long another node may hold our rows any moment: what is open is ended while we still
+  // may say how.
+  if (now - last_beat_ >= kAbortWithoutBeatFor) take(event::AbortAll{}, now);
+}
+
+void Dispatcher::take(event::Stop, Instant) {
+  stopping_ = true;
+  for (auto& [id, desk] : desks_) {
+    parts_.places.set_open(id, false);
+    give_back_ready(desk);
+  }
+}
+
+void Dispatcher::take(event::AbortAll, Instant) {
+  std::vector<CallId> calls;
+  for (std::uint32_t slot = 0; slot < flights_.size(); ++slot) {
+    if (flights_[slot].calling) calls.push_back(call_id(slot, flights_[slot].generation));
+  }
+  if (!calls.empty()) out_.emplace_back(effect::Abort{std::move(calls)});
+}
+
+// --- rows we hold
+
+void Dispatcher::admit(Claim claim) {
+  Desk* desk = desk_of(claim.lease.provider);
+  POSTRIDER_CHECK(desk != nullptr);
+  if (stopping_) {
+    parts_.places.give_back(claim.lease.provider, 1);
+    to_release_.push_back(claim.lease);
+    return;
+  }
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(flights_.size()));
+    flights_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  Flight& flight = flights_[slot];
+  flight.claim = std::move(claim);
+  flight.calling = false;
+  desk->ready[lane_index(flight.claim.lease.lane)].push_back(slot);
+}
+
+void Dispatcher::free_slot(std::uint32_t slot) {
+  Flight& flight = flights_[slot];
+  parts_.places.give_back(flight.claim.lease.provider, 1);
+  flight.claim = Claim{};
+  flight.calling = false;
+  ++flight.generation;
+  free_slots_.push_back(slot);
+}
+
+void Dispatcher::give_back_ready(Desk& desk) {
+  for (auto& lane : desk.ready) {
+    for (const std::uint32_t slot : lane) {
+      to_release_.push_back(flights_[slot].claim.lease);
+      free_slot(slot);
+    }
+    lane.clear();
+  }
+}
+
+// --- calls
+
+bool Dispatcher::may_start(Instant now) const {
+  return !stopping_ && !record_broken_ && now - last_beat_ < kNoCallsWithoutBeatFor;
+}
+
+void Dispatcher::start_calls(Instant now) {
+  if (!may_start(now)) return;
+  std::vector<Call> calls;
+  for (auto& [id, desk] : desks_) {
+    if (now < desk.held_until) continue;
+    const auto may_go = [&d = desk](Lane lane) {
+      return !d.ready[lane_index(lane)].empty() && d.calling < d.rule->connections &&
+             (lane == Lane::Priority || d.calling_others < connections_for_others(*d.rule));
+    };
+    while (const auto lane = desk.starts.next(may_go)) {
+      auto& ready = desk.ready[lane_index(*lane)];
+      const std::uint32_t slot = ready.front();
+      ready.pop_front();
+      if (!start_one(desk, slot, now, calls)) continue;
+      ++desk.calling;
+      if (*lane != Lane::Priority) ++desk.calling_others;
+    }
+  }
+  if (!calls.empty()) out_.emplace_back(effect::Start{std::move(calls)});
+}
+
+bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls) {
+  Flight& flight = flights_[slot];
+  const Delivery& d = flight.claim.delivery;
+  if (d.expires_at && *d.expires_at <= now) {  // A late one-time code is worse than none.
+    const int attempt = flight.claim.lease.attempt - 1;
+    complete(flight, {.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt}, std::nullopt,
+             "expired before the call", flight.claim.lease.fence);
+    free_slot(slot);
+    return false;
+  }
+  const Policy& policy = parts_.rules.policy_for(d, desk.rule);
+  Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
+  calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout});
+  flight.calling = true;
+  ++open_calls_;
+  ++counts_.calls;
+  ++counts_.attempts_by_type[d.type];
+  return true;
+}
+
+void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Instant now) {
+  Flight& flight = flights_[slot];
+  Desk& desk = *desk_of(flight.claim.lease.provider);
+  --desk.calling;
+  if (flight.claim.lease.lane != Lane::Priority) --desk.calling_others;
+  --open_calls_;
+  const auto* broken = std::get_if<Broken>(&end.reply);
+  if (broken != nullptr && broken->by == BrokenBy::Aborted && broken->at == BrokenAt::Nothing) {
+    to_release_.push_back(flight.claim.lease);  // No socket got it: it is simply given back.
+    free_slot(slot);
+    return;
+  }
+  const Outcome outcome = desk.adapter->interpret(end.reply, now);
+  if (outcome.kind == OutcomeKind::Misconfigured && now >= desk.held_until) {
+    desk.held_until = now + kMisconfiguredHold;
+    parts_.places.set_open(desk.rule->id, false);
+    give_back_ready(desk);
+    out_.emplace_back(effect::Alarm{desk.rule->id, outcome.reason, outcome.detail});
+  }
+  const Delivery& d = flight.claim.delivery;
+  const Judged facts{.attempt = flight.claim.lease.attempt,
+                     .guarantee = d.guarantee,
+                     .expires_at = d.expires_at,
+                     .acceptance = desk.rule->acceptance};
+  const Verdict verdict = judge(outcome, facts, parts_.rules.policy_for(d, desk.rule), now, random_.next());
+  AttemptEnd attempt{.outcome = outcome.kind,
+                     .reason = outcome.reason,
+                     .provider_message_id = excerpt(printable(outcome.provider_message_id), kTextFieldBytesMax),
+                     .excerpt = excerpt(printable(outcome.detail), kExcerptBytesMax),
+                     .started_at = end.started_at,
+                     .ended_at = end.ended_at};
+  std::string detail = verdict.state == DeliveryState::Parked ? attempt.excerpt : "";
+  complete(flight, verdict, std::move(attempt), std::move(detail), flight.claim.lease.fence);
+  free_slot(slot);
+}
+
+void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
+                          int attempt_fence) {
+  const Delivery& d = flight.claim.delivery;
+  if (verdict.possible_duplicate) ++counts_.possible_duplicates;
+  ++counts_.by_type_and_state[{d.type, verdict.state}];
+  to_record_.push_back({.lease = flight.claim.lease,
+                        .verdict = verdict,
+                        .guarantee = d.guarantee,
+                        .expires_at = d.expires_at,
+                        .attempt = std::move(attempt),
+                        .attempt_fence = attempt_fence,
+                        .detail = std::move(detail)});
+}
+
+// --- writing
+
+// While one batch is being written the next one gathers: the busier the store, the larger the batch, without a timer.
+void Dispatcher::flush_record(Instant now) {
+  if (to_record_.empty() || recording_ != nullptr || now < record_again_at_) return;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(to_record_.size(), kBatchMax));
+  recording_ = std::make_shared<const std::vector<Completion>>(std::make_move_iterator(to_record_.begin()),
+                                                               std::make_move_iterator(to_record_.begin() + count));
+  to_record_.erase(to_record_.begin(), to_record_.begin() + count);
+  out_.emplace_back(effect::Record{recording_});
+}
+
+void Dispatcher::flush_release(Instant now) {
+  if (to_release_.empty() || !releasing_.empty() || now < release_again_at_) return;
+  releasing_ = std::move(to_release_);
+  to_release_.clear();
+  out_.emplace_back(effect::Release{releasing_});
+}
+
+// --- claiming
+
+void Dispatcher::plan_claims(Instant now) {
+  if (!parts_.sends || claims_open_ > 0 || !may_start(now)) return;
+  for (auto& [id, desk] : desks_) {
+    if (now < desk.held_until) continue;
+    plan_claims_for(desk, now);
+  }
+}
+
+void Dispatcher::plan_claims_for(Desk& desk, Instant now) {
+  const ProviderId id = desk.rule->id;
+  Waiting prefetchable;
+  Waiting at_most_once;
+  std::map<Lane, Instant> oldest;
+  for (const auto& [at, group] : groups_) {
+    if (at.channel != desk.rule->channel || desk_for(at) != &desk) continue;
+    if (group.maybe_prefetchable) {
+      prefetchable[at.lane].push_back(at.tenant);
+      const auto [place, fresh] = oldest.emplace(at.lane, group.oldest);
+      if (!fresh) place->second = std::min(place->second, group.oldest);
+    }
+    if (group.maybe_at_most_once) at_most_once[at.lane].push_back(at.tenant);
+  }
+  parts_.places.set_open(id, prefetchable.empty());
+  plan_at_most_once(desk, at_most_once);
+  // A claim for a handful of rows costs as much as one for a hundred, so a busy provider is topped up in strides. Priority
+  // does not wait for that while none of it is at hand.
+  const int free = parts_.places.free(id);
+  const bool topped_up = parts_.places.used(id) > 0 && free <= desk.rule->window / 4;
+  std::vector<LaneDemand> demands;
+  for (const auto& [lane, tenants] : prefetchable) {
+    const bool urgent = lane == Lane::Priority && desk.ready[lane_index(lane)].empty();
+    if (!topped_up || urgent) demands.push_back({lane, now - oldest[lane]});
+  }
+  auto shares = share_lanes(demands, std::min(free, static_cast<int>(kBatchMax)));
+  // The least urgent lane first: it may fill the smallest part of the window, and would find that full.
+  std::sort(shares.begin(), shares.end(), [](const LaneShare& a, const LaneShare& b) { return a.lane > b.lane; });
+  for (const LaneShare& share : shares) {
+    const int places = parts_.places.reserve(id, share.places, share.lane);
+    ClaimRequest request{.node = parts_.node, .lane = share.lane, .channel = desk.rule->channel};
+    for (const TenantTurn& turn : desk.rings[share.lane].share(prefetchable[share.lane], places)) {
+      request.shares.push_back({turn.tenant, turn.quota, id});
+    }
+    ask(std::move(request));
+  }
+}
+
+void Dispatcher::plan_at_most_once(Desk& desk, const Waiting& waiting) {
+  int taken = desk.calling;
+  int taken_by_others = desk.calling_others;
+  for (const Lane lane : kLanes) {
+    const int ready = static_cast<int>(desk.ready[lane_index(lane)].size());
+    taken += ready;
+    if (lane != Lane::Priority) taken_by_others += ready;
+  }
+  const auto may_go = [&](Lane lane) {
+    return waiting.contains(lane) && taken < desk.rule->connections &&
+           (lane == Lane::Priority || taken_by_others < connections_for_others(*desk.rule));
+  };
+  std::map<Lane, int> wanted;
+  while (const auto lane = desk.once_claims.next(may_go)) {
+    ++wanted[*lane];
+    ++taken;
+    if (*lane != Lane::Priority) ++taken_by_others;
+  }
+  for (const auto& [lane, connections] : wanted) {
+    const int places = parts_.places.reserve(desk.rule->id, connections, lane);
+    ClaimRequest request{
+        .node = parts_.node, .lane = lane, .channel = desk.rule->channel, .what = ClaimWhat::AtMostOnceOnly};
+    for (const TenantTurn& turn : desk.once_rings[lane].share(waiting.at(lane), places)) {
+      request.shares.push_back({turn.tenant, turn.quota, desk.rule->id});
+    }
+    ask(std::move(request));
+  }
+}
+
+void Dispatcher::ask(ClaimRequest request) {
+  if (request.shares.empty()) return;
+  for (const TenantShare& share : request.shares) {
+    Group& group = groups_[{request.lane, request.channel, share.tenant}];
+    (request.what == ClaimWhat::AtMostOnceOnly ? group.more_at_most_once : group.more_prefetchable) = false;
+  }
+  ++claims_open_;
+  out_.emplace_back(effect::Claim{std::move(request)});
+}
+
+// A claim found less than it asked for: there is nothing more, unless work was announced since.
+void Dispatcher::forget(const ClaimRequest& request, TenantId tenant, Unless unless) {
+  const auto found = groups_.find({request.lane, request.channel, tenant});
+  if (found == groups_.end()) return;
+  Group& group = found->second;
+  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
+  const bool more = once ? group.more_at_most_once : group.more_prefetchable;
+  (once ? group.maybe_at_most_once : group.maybe_prefetchable) = unless == Unless::MoreWasSaid && more;
+  if (!group.maybe_at_most_once && !group.maybe_prefetchable) groups_.erase(found);
+}
+
+Dispatcher::Desk* Dispatcher::desk_of(ProviderId provider) {
+  const auto found = desks_.find(provider);
+  return found == desks_.end() ? nullptr : &found->second;
+}
+
+Dispatcher::Desk* Dispatcher::desk_for(const QueueGroup& group) {
+  const Tenant* tenant = parts_.rules.tenant(group.tenant);
+  if (tenant == nullptr) return nullptr;
+  const ProviderRule* rule = parts_.rules.first_provider(*tenant, group.channel);
+  return rule == nullptr ? nullptr : desk_of(rule->id);
+}
+
+}  // namespace postrider

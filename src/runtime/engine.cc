@@ -1,0 +1,325 @@
+#include "runtime/engine.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "runtime/log.h"
+
+namespace postrider {
+namespace {
+
+constexpr Duration kTickEvery = std::chrono::milliseconds{50};
+constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
+constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
+constexpr Duration kPollBusy = std::chrono::milliseconds{1};
+constexpr Duration kPollIdle = std::chrono::milliseconds{10};
+constexpr Duration kBusyFor = std::chrono::seconds{1};
+constexpr Duration kStorePause = std::chrono::milliseconds{200};  // after a store error, before the next try
+constexpr Duration kClockEvery = std::chrono::seconds{10};
+
+void pause(Duration d) { std::this_thread::sleep_for(d); }
+
+}  // namespace
+
+Result<Roles> parse_roles(std::string_view text) {
+  Roles roles{false, false, false, false};
+  for (const std::string_view word : split(text, ',')) {
+    const std::string_view role = trim(word);
+    if (role == "api") {
+      roles.api = true;
+    } else if (role == "expand") {
+      roles.expand = true;
+    } else if (role == "send") {
+      roles.send = true;
+    } else if (role == "maintain") {
+      roles.maintain = true;
+    } else {
+      return Error{ErrorCode::Invalid, fmt::format("\"{}\" is not one of api, expand, send, maintain", role)};
+    }
+  }
+  return roles;
+}
+
+Engine::Engine(Parts parts) : parts_(std::move(parts)), places_(parts_.rules) {}
+Engine::~Engine() { stop(Duration{0}); }
+
+Result<std::unique_ptr<Engine>> Engine::start(Parts parts) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(parts)));
+  POSTRIDER_TRY_DONE(engine->begin());
+  return engine;
+}
+
+Result<std::unique_ptr<StoreSession>> Engine::session() {
+  auto opened = parts_.store.open_session();
+  if (opened && ids_) (*opened)->use_ids(*ids_);
+  return opened;
+}
+
+// A session of its own and a thread that uses it.
+template <class Run>
+Result<Done> Engine::launch(Run run) {
+  POSTRIDER_TRY(opened, session());
+  sessions_.push_back(std::move(opened));
+  StoreSession& mine = *sessions_.back();
+  threads_.emplace_back([this, run, &mine] { (this->*run)(mine); });
+  return Done{};
+}
+
+Result<Done> Engine::begin() {
+  POSTRIDER_TRY(first, session());
+  POSTRIDER_TRY(database_now, first->database_now());
+  clock_.set(database_now);
+  POSTRIDER_TRY(joined, first->join(clock_.now(), parts_.node_name));
+  lease_ = joined;
+  ids_.emplace(lease_.slot);
+  health_.node = lease_.node;
+  // Where only one node can be, whoever is still written down is gone: its rows need not wait until it is missed.
+  if (parts_.store.nodes() == Nodes::One) {
+    POSTRIDER_TRY(peers, first->beat(clock_.now(), lease_.node));
+    for (const Peer& peer : peers) {
+      if (peer.node != lease_.node) POSTRIDER_TRY_DONE(first->remove(peer.node));
+    }
+  }
+  dispatcher_ = std::make_unique<Dispatcher>(
+      Dispatcher::Parts{lease_.node, parts_.rules, parts_.providers, places_, parts_.roles.send}, clock_.now(),
+      entropy());
+  transport_ =
+      parts_.make_transport([this](std::vector<CallEnd> ends) { events_.put(event::Ended{std::move(ends)}); }, clock_);
+  POSTRIDER_TRY(intake_session, session());
+  intake_ = std::make_unique<Intake>(std::move(intake_session), clock_, [this] { expand_bell_.ring(); });
+  POSTRIDER_TRY_DONE(launch(&Engine::run_maintain));
+  POSTRIDER_TRY_DONE(launch(&Engine::run_records));
+  if (parts_.roles.send) POSTRIDER_TRY_DONE(launch(&Engine::run_claims));
+  if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch(&Engine::run_expand));
+  dispatch_thread_ = std::thread([this] { run_dispatch(); });
+  note_success();
+  return Done{};
+}
+
+void Engine::run_dispatch() {
+  Instant next_heads = {};
+  const Duration heads_every = parts_.roles.expand ? kHeadsEvery : kHeadsEveryWithoutExpander;
+  while (!workers_stop_.load()) {
+    std::vector<DispatchEvent> events = events_.take_all(std::min(kTickEvery, heads_every));
+    const Instant now = clock_.now();
+    for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.now()));
+    carry_out(dispatcher_->on(event::Tick{}, now));
+    if (parts_.roles.send && now >= next_heads && !stopping_.load()) {
+      next_heads = now + heads_every;
+      claims_.put({.heads = true});
+    }
+    if (stopping_.load()) drained_.store(dispatcher_->idle());
+    const std::lock_guard lock(state_mutex_);
+    counts_ = dispatcher_->counts();
+  }
+}
+
+void Engine::carry_out(std::vector<DispatchEffect> effects) {
+  for (DispatchEffect& effect : effects) {
+    if (auto* claim = std::get_if<effect::Claim>(&effect)) {
+      claims_.put({.claim = std::move(claim->request)});
+    } else if (auto* calls = std::get_if<effect::Start>(&effect)) {
+      transport_->start(std::move(calls->calls));
+    } else if (auto* aborted = std::get_if<effect::Abort>(&effect)) {
+      transport_->abort(std::move(aborted->calls));
+    } else if (auto* record = std::get_if<effect::Record>(&effect)) {
+      writes_.put({.record = std::move(record->completions)});
+    } else if (auto* release = std::get_if<effect::Release>(&effect)) {
+      writes_.put({.release = std::move(release->leases)});
+    } else if (auto* alarm = std::get_if<effect::Alarm>(&effect)) {
+      const ProviderRule* provider = parts_.rules.provider(alarm->provider);
+      log_error("provider {} is held for {}: {} ({})", provider != nullptr ? provider->name : "?",
+                format_duration(kMisconfiguredHold), words_of(alarm->reason), alarm->detail);
+    }
+  }
+}
+
+void Engine::run_claims(StoreSession& session) {
+  while (!workers_stop_.load()) {
+    for (StoreJob& job : claims_.take_all(kTickEvery)) {
+      if (job.heads) {
+        auto heads = session.heads();
+        if (heads) {
+          if (!heads->empty()) events_.put(event::Heads{std::move(*heads)});
+        } else {
+          note_error("looking for work", heads.error());
+          pause(kStorePause);
+        }
+        continue;
+      }
+      auto claimed = session.claim(clock_.now(), *job.claim);
+      if (claimed) {
+        events_.put(event::Claimed{std::move(*job.claim), std::move(*claimed)});
+      } else {
+        note_error("claiming", claimed.error());
+        if (claimed.error().code == ErrorCode::Ambiguous) lost_track("a claim");
+        pause(kStorePause);
+        events_.put(event::ClaimFailed{std::move(*job.claim)});
+      }
+    }
+  }
+}
+
+void Engine::run_records(StoreSession& session) {
+  while (!workers_stop_.load()) {
+    for (WriteJob& job : writes_.take_all(kTickEvery)) {
+      if (job.record) {
+        auto recorded = session.record(clock_.now(), *job.record);
+        if (recorded) {
+          note_success();
+          events_.put(event::RecordDone{std::move(*recorded)});
+        } else {
+          note_error("recording outcomes", recorded.error());
+          events_.put(event::RecordFailed{recorded.error().text});
+        }
+        continue;
+      }
+      auto released = session.release(clock_.now(), job.release);
+      if (!released) {
+        note_error("giving work back", released.error());
+        pause(kStorePause);
+      }
+      events_.put(event::ReleaseDone{released.has_value()});
+    }
+  }
+}
+
+void Engine::run_expand(StoreSession& session) {
+  ExpandStage stage({session, parts_.rules, *ids_, lease_.node, parts_.roles.send ? &places_ : nullptr}, entropy());
+  Instant last_row = {};
+  while (!stopping_.load()) {
+    const Instant now = clock_.now();
+    auto report = stage.turn(now);
+    if (report && report->rows == 0) report = stage.work(now);
+    if (!report) {
+      note_error("expanding", report.error());
+      if (report.error().code == ErrorCode::Ambiguous) lost_track("an expansion");
+      pause(kStorePause);
+      continue;
+    }
+    if (!report->owned.empty()) events_.put(event::Owned{std::move(report->owned)});
+    if (!report->queued.empty()) events_.put(event::Work{std::move(report->queued)});
+    if (report->rows > 0) {
+      expanded_.fetch_add(report->rows, std::memory_order_relaxed);
+      last_row = now;
+      continue;
+    }
+    expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
+  }
+}
+
+void Engine::run_maintain(StoreSession& session) {
+  MaintainStage stage(session, lease_.node,
+                      parts_.roles.maintain ? MaintainDuties::All : MaintainDuties::HeartbeatOnly);
+  Instant next_clock = {};
+  while (!workers_stop_.load()) {
+    const Instant now = clock_.now();
+    if (now >= next_clock) {
+      if (auto database_now = session.database_now()) clock_.set(*database_now);
+      next_clock = clock_.now() + kClockEvery;
+    }
+    auto report = stage.turn(now);
+    if (!report) {
+      note_error("keeping the lease", report.error());
+      if (report.error().code == ErrorCode::Ambiguous) lost_track("a take-over");
+      pause(kStorePause);
+      continue;
+    }
+    if (report->declared_dead) {
+      log_error("other nodes took node {} for dead; it starts anew", lease_.node);
+      if (!starting_anew_.exchange(true)) parts_.on_start_anew();
+      return;
+    }
+    if (report->beat) {
+      events_.put(event::Beat{});
+      note_success();
+      const std::lock_guard lock(state_mutex_);
+      health_.living_nodes = report->living;
+    }
+    for (const NodeId dead : report->found_dead) log_warning("node {} stopped beating; its work is taken over", dead);
+    if (!report->taken_over.empty()) {
+      log_warning("took over {} deliveries of a lost node; their outcome is unclear", report->taken_over.size());
+      events_.put(event::TookOver{std::move(report->taken_over)});
+    }
+    if (!report->promoted.empty()) {
+      const bool expand_work = std::any_of(report->promoted.begin(), report->promoted.end(),
+                                           [](const QueueGroup& group) { return group.channel == Channel::Expand; });
+      if (expand_work) expand_bell_.ring();
+      events_.put(event::Work{std::move(report->promoted)});
+    }
+    pause(std::chrono::milliseconds{10});
+  }
+}
+
+// The store may hold rows in our name that we know nothing of. Only a node with another name can find them: they are then rows of a
+// node that is gone.
+void Engine::lost_track(std::string_view of) {
+  if (starting_anew_.exchange(true)) return;
+  log_error("the answer to {} was lost; node {} starts anew, so that what it may hold is taken over", of, lease_.node);
+  parts_.on_start_anew();
+}
+
+void Engine::work_appeared(std::vector<QueueGroup> groups) {
+  if (groups.empty()) return;
+  expand_bell_.ring();
+  events_.put(event::Work{std::move(groups)});
+}
+
+void Engine::stop(Duration grace) {
+  if (stopping_.exchange(true)) return;
+  if (intake_) intake_->stop();
+  expand_bell_.ring();
+  events_.put(event::Stop{});
+  const auto wait_drained = [&](Duration longest) {
+    const Instant until = clock_.now() + longest;
+    while (dispatch_thread_.joinable() && !drained_.load() && clock_.now() < until) pause(std::chrono::milliseconds{5});
+  };
+  wait_drained(grace);
+  if (!drained_.load()) events_.put(event::AbortAll{});
+  wait_drained(std::chrono::seconds{2});
+  workers_stop_.store(true);
+  events_.close();
+  claims_.close();
+  writes_.close();
+  if (dispatch_thread_.joinable()) dispatch_thread_.join();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  transport_.reset();
+  // Leaving says at once what others would otherwise find out in six seconds. With rows still held they must find out.
+  if (drained_.load() && !sessions_.empty()) {
+    if (auto left = sessions_.front()->remove(lease_.node); !left) log_warning("leaving: {}", left.error().text);
+  }
+  sessions_.clear();
+}
+
+DispatchCounts Engine::counts() const {
+  const std::lock_guard lock(state_mutex_);
+  return counts_;
+}
+
+EngineHealth Engine::health() const {
+  const std::lock_guard lock(state_mutex_);
+  return health_;
+}
+
+void Engine::note_success() {
+  const std::lock_guard lock(state_mutex_);
+  if (!health_.store_reachable && !health_.last_error.empty()) log_info("the store can be reached again");
+  health_.store_reachable = true;
+}
+
+void Engine::note_error(std::string_view where, const Error& error) {
+  const std::lock_guard lock(state_mutex_);
+  const Instant now = clock_.now();
+  // The first error is logged at once, the same trouble then once a second: a log must not fill a disk that is full
+  // already.
+  if (health_.store_reachable || now - last_error_logged_ > std::chrono::seconds{1}) {
+    log_error("{}: {}", where, error.text);
+    last_error_logged_ = now;
+  }
+  health_.store_reachable = false;
+  health_.last_error = error.text;
+}
+
+}  // namespace postrider

@@ -1,0 +1,166 @@
+// What operators do, for every dialect.
+#pragma once
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "store/common/look.h"
+
+namespace postrider::common {
+
+/// What an operator does to one transaction's deliveries and messages, with an audit row for each change.
+template <class Connection>
+class Operation {
+ public:
+  Operation(Connection& c, Instant now, const OperatorAction& action, IdSource& ids)
+      : c_(c), now_(now), action_(action), ids_(ids), settler_(c, now) {}
+
+  void retry(RowId id) {
+    const auto parked = find_parked(id);
+    if (!parked) return;
+    c_.use("parked_drop").run(id);
+    QueueRow row = parked->row;
+    row.attempt = 0;
+    row.position = ids_.next(now_);
+    add_queue_row(c_, row);
+    appeared(row);
+    note("retry", nullptr, id, parked->was);
+  }
+
+  void discard(RowId id) {
+    const auto parked = find_parked(id);
+    if (!parked) return;
+    c_.use("parked_drop").run(id);
+    settler_.settle({id, parked->row.tenant, DeliveryState::Discarded, Reason::DiscardedByOperator, action_.why});
+    note("discard", nullptr, id, parked->was);
+  }
+
+  void cancel(RowId id) {
+    const auto group = find_group(id);
+    if (!group || !allows(group->tenant)) return;
+    const bool retrying = c_.use("deferred_drop").run(id) == 1;
+    if (!retrying && !drop_waiting(c_, *group, id)) return;
+    settler_.settle({id, group->tenant, DeliveryState::Cancelled, Reason::CancelledByOperator, action_.why});
+    note("cancel", nullptr, id, retrying ? "was retrying" : "was queued");
+  }
+
+  void dispatch(RowId id) {
+    QueueRow row;
+    {
+      auto rows = c_.use("deferred_of").query(id);
+      if (!rows.next() || rows.instant(0) <= now_ || !allows(rows.template number<TenantId>(1))) return;
+      row = read_waiting(rows, 1, id);
+    }
+    c_.use("deferred_drop").run(id);
+    c_.use("deferred_add")
+        .run(now_, id, row.lane, row.channel, row.tenant, row.fence, row.attempt, row.guarantee,
+             Reason::DispatchedByOperator, row.expires_at, "");
+    appeared(row);
+    note("dispatch", nullptr, id, "was retrying");
+  }
+
+  void replay(const Uuid& uuid) {
+    const auto found = find_message(c_, action_.tenant, uuid);
+    if (!found) return;
+    auto state = find_state(c_, found->id);
+    if (!state || (state->state != MessageState::Failed && state->state != MessageState::Ignored)) return;
+    std::optional<Lane> lane;
+    {
+      auto rows = c_.use("message_of").query(found->id);
+      if (!rows.next()) return;
+      lane = read_message(rows).lane;
+    }
+    free_suppressed_keys(found->id);
+    const std::string was = fmt::format("was {}: {}", to_text(state->state), code_of(state->reason));
+    // The cursor stays: what a chunk made before the failure is not made again.
+    *state = {.tenant = found->tenant,
+              .state = MessageState::Pending,
+              .reason = Reason::Replayed,
+              .at = now_,
+              .cursor = state->cursor,
+              .skipped = std::move(state->skipped)};
+    put_state(c_, found->id, *state);
+    const QueueRow row{.lane = lane.value_or(Lane::Standard),
+                       .channel = Channel::Expand,
+                       .tenant = found->tenant,
+                       .position = ids_.next(now_),
+                       .id = found->id};
+    add_queue_row(c_, row);
+    appeared(row);
+    note("replay", found->id, nullptr, was);
+  }
+
+  Acted take() {
+    acted_.groups = as_list(groups_);
+    return std::move(acted_);
+  }
+
+ private:
+  struct Parked {
+    QueueRow row = {};
+    std::string was = {};
+  };
+
+  [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
+
+  // Columns from `from`: tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires_at.
+  template <class Rows>
+  static QueueRow read_waiting(const Rows& rows, int from, RowId id) {
+    return {.lane = rows.one_of(from + 1, Lane::Priority, Lane::Bulk),
+            .channel = rows.one_of(from + 2, Channel::Email, Channel::InApp),
+            .tenant = rows.template number<TenantId>(from),
+            .id = id,
+            .fence = rows.template number<int>(from + 3),
+            .attempt = rows.template number<int>(from + 4),
+            .guarantee = rows.one_of(from + 5, Guarantee::AtLeastOnce, Guarantee::Reconcile),
+            .expires_at = rows.maybe_instant(from + 8)};
+  }
+
+  std::optional<Parked> find_parked(RowId id) {
+    auto rows = c_.use("parked_of").query(id);
+    if (!rows.next() || !allows(rows.template number<TenantId>(0))) return std::nullopt;
+    const std::string detail = rows.text(7);
+    return Parked{read_waiting(rows, 0, id),
+                  fmt::format("was parked: {}{}{}", code_of(rows.reason(6)), detail.empty() ? "" : ", ", detail)};
+  }
+
+  std::optional<QueueGroup> find_group(RowId id) {
+    auto rows = c_.use("delivery_group").query(id);
+    if (!rows.next()) return std::nullopt;
+    return QueueGroup{rows.one_of(0, Lane::Priority, Lane::Bulk), rows.one_of(1, Channel::Email, Channel::InApp),
+                      rows.template number<TenantId>(2)};
+  }
+
+  // A delivery that was suppressed for want of an address holds its key; replaying must be able to make it anew.
+  void free_suppressed_keys(RowId message) {
+    struct Held {
+      RowId id;
+      DedupKey key;
+    };
+    std::vector<Held> held;
+    {
+      auto rows = c_.use("suppressed_keys").query(message);
+      while (rows.next()) {
+        held.push_back({rows.integer(0), dedup_delivery(rows.template number<TenantId>(1), rows.text(2))});
+      }
+    }
+    for (const Held& h : held) c_.use("dedup_drop").run(h.key.tenant, h.key.kind, h.key.hash, h.id);
+  }
+
+  void appeared(const QueueRow& row) { groups_.insert({row.lane, row.channel, row.tenant}); }
+
+  template <class Message, class Delivery>
+  void note(std::string_view what, Message message, Delivery delivery, std::string_view detail) {
+    c_.use("audit_add").run(now_, action_.actor, what, action_.why, message, delivery, detail);
+    ++acted_.changed;
+  }
+
+  Connection& c_;
+  Instant now_;
+  const OperatorAction& action_;
+  IdSource& ids_;
+  Settler<Connection> settler_;
+  Groups groups_;
+  Acted acted_;
+};
+
+}  // namespace postrider::common

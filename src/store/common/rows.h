@@ -1,0 +1,199 @@
+// Rows of the tables as values of the core, for every dialect whose connection offers use(name).query(…) and .run(…).
+// Column orders are those of the statements in each dialect's sql/.
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ports/store.h"
+
+namespace postrider::common {
+
+struct StoredState {
+  TenantId tenant = 0;
+  MessageState state = MessageState::Expanded;
+  Reason reason = Reason::Expanded;
+  std::string detail = {};
+  Instant at = {};
+  int attempts = 0;
+  std::size_t cursor = 0;
+  std::string skipped = {};
+};
+struct QueueRow {
+  Lane lane = Lane::Standard;
+  Channel channel = Channel::Email;
+  TenantId tenant = 0;
+  std::int64_t position = 0;
+  RowId id = 0;
+  NodeId node = 0;
+  int fence = 0;
+  int attempt = 0;
+  ProviderId provider = 0;
+  Guarantee guarantee = Guarantee::AtLeastOnce;
+  std::optional<Instant> claimed_at = {};
+  std::optional<Instant> expires_at = {};
+};
+struct Settling {
+  RowId id = 0;
+  TenantId tenant = 0;
+  DeliveryState state = DeliveryState::Delivered;
+  Reason reason = Reason::AcceptedByProvider;
+  std::string_view detail = {};
+};
+/// Writes settled rows of one transaction and erases the secrets of messages whose last delivery that was.
+template <class Connection>
+class Settler {
+ public:
+  Settler(Connection& c, Instant now) : c_(c), now_(now), secrets_(c.use("secret_any").any()) {}
+  void settle(const Settling& end);
+
+ private:
+  Connection& c_;
+  Instant now_;
+  bool secrets_;  // most databases hold none: then nothing is looked up
+};
+
+using Groups = std::set<QueueGroup>;
+inline std::vector<QueueGroup> as_list(const Groups& groups) { return {groups.begin(), groups.end()}; }
+
+template <class Rows>
+OutboxRow read_outbox_row(const Rows& rows) {
+  OutboxRow row;
+  row.position = rows.integer(0);
+  row.accepted = rows.maybe_integer(1);
+  row.id = rows.text(2);
+  if (!rows.is_null(3)) row.tenant = rows.text(3);
+  int column = 4;
+  for (std::string* field : {&row.topic,
+                             &row.type,
+                             &row.entity_id,
+                             &row.version,
+                             &row.idempotency_key,
+                             &row.payload,
+                             &row.sealed,
+                             &row.lane,
+                             &row.category,
+                             &row.locale,
+                             &row.origin,
+                             &row.correlation_id,
+                             &row.traceparent,
+                             &row.schema_version,
+                             &row.occurred_at,
+                             &row.due_at,
+                             &row.expires_at,
+                             &row.source_site,
+                             &row.source_instance,
+                             &row.source_script,
+                             &row.site_enqueued_at,
+                             &row.type_data,
+                             &row.channel,
+                             &row.recipient,
+                             &row.contact,
+                             &row.list,
+                             &row.subject,
+                             &row.body,
+                             &row.template_key}) {
+    *field = rows.text(column++);
+  }
+  return row;
+}
+
+template <class Rows>
+Delivery read_delivery(const Rows& rows, int from) {
+  int column = from;
+  Delivery d;
+  d.id = rows.integer(column++);
+  d.message = rows.integer(column++);
+  d.message_uuid = rows.uuid(column++);
+  d.tenant = rows.template number<TenantId>(column++);
+  d.channel = rows.one_of(column++, Channel::Email, Channel::InApp);
+  d.lane = rows.one_of(column++, Lane::Priority, Lane::Bulk);
+  d.guarantee = rows.one_of(column++, Guarantee::AtLeastOnce, Guarantee::Reconcile);
+  d.type = rows.text(column++);
+  d.origin = rows.text(column++);
+  d.traceparent = rows.text(column++);
+  d.recipient = rows.text(column++);
+  d.key = rows.text(column++);
+  d.template_key = rows.text(column++);
+  d.template_version = rows.template number<int>(column++);
+  d.expires_at = rows.maybe_instant(column++);
+  d.warnings = rows.text(column++);
+  d.subject = rows.text(column++);
+  d.body = rows.text(column++);
+  d.html = rows.text(column++);
+  return d;
+}
+
+template <class Rows>
+Message read_message(const Rows& rows) {
+  int column = 0;
+  Message m;
+  m.id = rows.integer(column++);
+  m.uuid = rows.uuid(column++);
+  m.tenant = rows.template number<TenantId>(column++);
+  m.accepted_at = rows.instant(column++);
+  for (std::string* field : {&m.tenant_name, &m.topic, &m.type, &m.entity_id, &m.version, &m.idempotency_key}) {
+    *field = rows.text(column++);
+  }
+  if (!rows.is_null(column)) m.lane = rows.one_of(column, Lane::Priority, Lane::Bulk);
+  ++column;
+  for (std::string* field : {&m.category, &m.locale, &m.origin, &m.correlation_id, &m.traceparent, &m.schema_version}) {
+    *field = rows.text(column++);
+  }
+  m.occurred_at = rows.maybe_instant(column++);
+  m.due_at = rows.maybe_instant(column++);
+  m.expires_at = rows.maybe_instant(column++);
+  for (std::string* field : {&m.source_site, &m.source_instance, &m.source_script}) *field = rows.text(column++);
+  m.site_enqueued_at = rows.maybe_instant(column++);
+  if (!rows.is_null(column)) m.channel = rows.one_of(column, Channel::Email, Channel::InApp);
+  ++column;
+  for (std::string* field :
+       {&m.recipient, &m.contact, &m.list, &m.template_key, &m.subject, &m.type_data, &m.body, &m.payload, &m.sealed}) {
+    *field = rows.text(column++);
+  }
+  return m;
+}
+
+template <class Connection>
+std::optional<StoredState> find_state(Connection& c, RowId message) {
+  auto rows = c.use("message_state_of").query(message);
+  if (!rows.next()) return std::nullopt;
+  return StoredState{.tenant = rows.template number<TenantId>(0),
+                     .state = rows.one_of(1, MessageState::Pending, MessageState::Cancelled),
+                     .reason = rows.reason(2),
+                     .detail = rows.text(3),
+                     .at = rows.instant(4),
+                     .attempts = rows.template number<int>(5),
+                     .cursor = rows.template number<std::size_t>(6),
+                     .skipped = rows.text(7)};
+}
+
+template <class Connection>
+void put_state(Connection& c, RowId message, const StoredState& s) {
+  c.use("message_state_put").run(message, s.tenant, s.state, s.reason, s.detail, s.at, s.attempts, s.cursor, s.skipped);
+}
+
+template <class Connection>
+void add_queue_row(Connection& c, const QueueRow& r) {
+  c.use("queue_add")
+      .run(r.lane, r.channel, r.tenant, r.position, r.id, r.node, r.fence, r.attempt, r.provider, r.guarantee,
+           r.claimed_at, r.expires_at);
+}
+
+template <class Connection>
+bool drop_waiting(Connection& c, const QueueGroup& group, RowId id) {
+  if (c.use("queue_drop_at_id").run(group.lane, group.channel, group.tenant, id) == 1) return true;
+  const auto position = c.use("queue_find_waiting").integer(group.lane, group.channel, group.tenant, id);
+  return position && c.use("queue_drop_waiting").run(group.lane, group.channel, group.tenant, *position) == 1;
+}
+
+template <class Connection>
+void Settler<Connection>::settle(const Settling& end) {
+  c_.use("settled_add").run(end.id, end.tenant, end.state, end.reason, end.detail, now_);
+  if (!secrets_) return;
+  if (const auto message = c_.use("message_of_delivery").integer(end.id)) c_.use("secret_drop_if_done").run(*message);
+}
+
+}  // namespace postrider::common

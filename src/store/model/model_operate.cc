@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/model/model_session.h"
+
+namespace postrider::model {
+namespace {
+
+class Operation {
+ public:
+  Operation(ModelDatabase& db, Instant now, const OperatorAction& action, IdSource& ids)
+      : db_(db), now_(now), action_(action), ids_(ids) {}
+
+  void retry(RowId id) {
+    const auto parked = take_parked(id);
+    if (!parked) return;
+    enqueue(parked->group,
+            {.id = id, .fence = parked->fence, .guarantee = parked->guarantee, .expires_at = parked->expires_at});
+    note("retry", std::nullopt, id, was(*parked));
+  }
+
+  void discard(RowId id) {
+    const auto parked = take_parked(id);
+    if (!parked) return;
+    db_.settle(id, {parked->group.tenant, DeliveryState::Discarded, Reason::DiscardedByOperator, action_.why, now_});
+    note("discard", std::nullopt, id, was(*parked));
+  }
+
+  void cancel(RowId id) {
+    const auto delivery = db_.deliveries.find(id);
+    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return;
+    const bool retrying = db_.take_deferred(id).has_value();
+    if (!retrying && !db_.drop_waiting(id)) return;
+    db_.settle(id, {delivery->second.tenant, DeliveryState::Cancelled, Reason::CancelledByOperator, action_.why, now_});
+    note("cancel", std::nullopt, id, retrying ? "was retrying" : "was queued");
+  }
+
+  void dispatch(RowId id) {
+    const auto due = db_.due_of.find(id);
+    if (due == db_.due_of.end() || due->second <= now_) return;
+    const WaitingRow& seen = db_.deferred.at({due->second, id});
+    if (seen.group.channel == Channel::Expand || !allows(seen.group.tenant)) return;
+    WaitingRow row = *db_.take_deferred(id);
+    row.reason = Reason::DispatchedByOperator;
+    row.detail.clear();
+    groups_.insert(row.group);
+    db_.defer(now_, id, std::move(row));
+    note("dispatch", std::nullopt, id, "was retrying");
+  }
+
+  void replay(const Uuid& uuid) {
+    const auto found = find_message(uuid);
+    if (!found) return;
+    const auto [id, tenant] = *found;
+    const auto state = db_.states.find(id);
+    if (state == db_.states.end()) return;
+    StateRow& row = state->second;
+    if (row.state != MessageState::Failed && row.state != MessageState::Ignored) return;
+    free_suppressed_keys(id);
+    const std::string before = fmt::format("was {}: {}", to_text(row.state), code_of(row.reason));
+    row = {.tenant = tenant,
+           .state = MessageState::Pending,
+           .reason = Reason::Replayed,
+           .at = now_,
+           .cursor = row.cursor,
+           .skipped = row.skipped};
+    enqueue({db_.messages.at(id).lane.value_or(Lane::Standard), Channel::Expand, tenant}, {.id = id});
+    note("replay", id, std::nullopt, before);
+  }
+
+  Acted take() {
+    acted_.groups = as_list(groups_);
+    return std::move(acted_);
+  }
+
+ private:
+  [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
+
+  std::optional<WaitingRow> take_parked(RowId id) {
+    const auto at = db_.parked.find(id);
+    if (at == db_.parked.end() || !allows(at->second.group.tenant)) return std::nullopt;
+    WaitingRow row = std::move(at->second);
+    db_.parked.erase(at);
+    return row;
+  }
+
+  static std::string was(const WaitingRow& parked) {
+    return fmt::format("was parked: {}{}{}", code_of(parked.reason), parked.detail.empty() ? "" : ", ", parked.detail);
+  }
+
+  std::optional<std::pair<RowId, TenantId>> find_message(const Uuid& uuid) const {
+    std::optional<std::pair<RowId, TenantId>> found;
+    for (TenantId t = 0; static_cast<std::size_t>(t) <= db_.tenants.size(); ++t) {
+      const auto at = db_.dedup.find(dedup_id(t, uuid));
+      if (!allows(t) || at == db_.dedup.end()) continue;
+      if (!found || at->second.id < found->first) found = {at->second.id, t};
+    }
+    return found;
+  }
+
+  // A delivery that was suppressed for want of an address holds its key; replaying must be able to make it anew.
+  void free_suppressed_keys(RowId message) {
+    const auto [first, last] = db_.deliveries_of.equal_range(message);
+    for (auto at = first; at != last; ++at) {
+      const auto settled = db_.settled.find(at->second);
+      if (settled == db_.settled.end() || settled->second.state != DeliveryState::Suppressed) continue;
+      const Delivery& d = db_.deliveries.at(at->second);
+      const auto entry = db_.dedup.find(dedup_delivery(d.tenant, d.key));
+      if (entry != db_.dedup.end() && entry->second.id == d.id) db_.dedup.erase(entry);
+    }
+  }
+
+  void enqueue(const QueueGroup& group, const QueueRow& row) {
+    db_.queue.emplace(QueueKey{group, ids_.next(now_)}, row);
+    groups_.insert(group);
+  }
+
+  void note(std::string_view what, std::optional<RowId> message, std::optional<RowId> delivery,
+            std::string_view detail) {
+    db_.audit.push_back({now_, action_.actor, std::string{what}, action_.why, message, delivery, std::string{detail}});
+    ++acted_.changed;
+  }
+
+  ModelDatabase& db_;
+  Instant now_;
+  const OperatorAction& action_;
+  IdSource& ids_;
+  Groups groups_;
+  Acted acted_;
+};
+
+template <class Id, class Verb>
+Acted operate(Operation operation, std::span<const Id> on, Verb verb) {
+  for (const Id& id : on) (operation.*verb)(id);
+  return operation.take();
+}
+
+}  // namespace
+
+Result<Acted> ModelSession::retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  const Held db = hold();
+  return operate(Operation{*db, now, action, ids()}, deliveries, &Operation::retry);
+}
+Result<Acted> ModelSession::discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  const Held db = hold();
+  return operate(Operation{*db, now, action, ids()}, deliveries, &Operation::discard);
+}
+Result<Acted> ModelSession::cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  const Held db = hold();
+  return operate(Operation{*db, now, action, ids()}, deliveries, &Operation::cancel);
+}
+Result<Acted> ModelSession::replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) {
+  const Held db = hold();
+  return operate(Operation{*db, now, action, ids()}, messages, &Operation::replay);
+}
+
+Result<Acted> ModelSession::dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  const Held db = hold();
+  std::vector<RowId> all;
+  if (deliveries.empty()) {
+    for (const auto& [key, row] : db->deferred) all.push_back(key.second);
+    deliveries = all;
+  }
+  return operate(Operation{*db, now, action, ids()}, deliveries, &Operation::dispatch);
+}
+
+}  // namespace postrider::model

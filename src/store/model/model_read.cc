@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <limits>
+
+#include "store/model/model_session.h"
+
+namespace postrider::model {
+namespace {
+
+DeliveryView look_at(ModelDatabase& db, RowId id) {
+  DeliveryView view;
+  view.delivery = db.deliveries.at(id);
+  if (const auto settled = db.settled.find(id); settled != db.settled.end()) {
+    view.state = settled->second.state;
+    view.reason = settled->second.reason;
+    view.detail = settled->second.detail;
+    view.since = settled->second.at;
+    auto last = db.attempts.lower_bound({id + 1, 0, 0});
+    if (last != db.attempts.begin() && (--last)->first.delivery == id) view.attempts = last->second.attempt;
+  } else if (const auto parked = db.parked.find(id); parked != db.parked.end()) {
+    view.state = DeliveryState::Parked;
+    view.reason = parked->second.reason;
+    view.detail = parked->second.detail;
+    view.attempts = parked->second.attempt;
+    view.since = parked->second.at;
+  } else if (const auto due = db.due_of.find(id); due != db.due_of.end()) {
+    const WaitingRow& row = db.deferred.at({due->second, id});
+    view.state = DeliveryState::Retrying;
+    view.reason = row.reason;
+    view.detail = row.detail;
+    view.attempts = row.attempt;
+    view.due_at = due->second;
+  } else {
+    const auto at = db.find_queued(id);
+    POSTRIDER_CHECK(at != db.queue.end());  // a delivery is in exactly one place
+    const QueueRow& row = at->second;
+    view.state = row.node != 0 ? DeliveryState::Sending : DeliveryState::Queued;
+    view.reason = Reason::Waiting;
+    view.attempts = row.attempt;
+    if (row.node != 0) {
+      view.since = row.claimed_at;
+      view.provider = db.provider_name(row.provider);
+    }
+  }
+  return view;
+}
+
+std::vector<AttemptView> attempts_of(const ModelDatabase& db, RowId delivery) {
+  std::vector<AttemptView> tries;
+  for (auto at = db.attempts.lower_bound({delivery, 0, 0}); at != db.attempts.end() && at->first.delivery == delivery;
+       ++at) {
+    const auto& [key, row] = *at;
+    tries.push_back({row.attempt, key.fence, key.seq != 0, db.provider_name(row.provider), row.end.outcome,
+                     row.end.reason, row.end.provider_message_id, row.end.excerpt, row.end.started_at,
+                     row.end.ended_at});
+  }
+  return tries;
+}
+
+MessageView look_at_message(ModelDatabase& db, const Message& message) {
+  MessageView view;
+  view.message = message;
+  if (const auto secret = db.secrets.find(message.id); secret != db.secrets.end()) {
+    view.message.sealed = secret->second;
+  }
+  view.state = MessageState::Expanded;
+  view.reason = Reason::Expanded;
+  if (const auto state = db.states.find(message.id); state != db.states.end()) {
+    view.state = state->second.state;
+    view.reason = state->second.reason;
+    view.detail = state->second.detail;
+    view.attempts = state->second.attempts;
+    view.since = state->second.at;
+  }
+  if (const auto due = db.due_of.find(message.id); due != db.due_of.end()) view.next_attempt = due->second;
+  std::vector<RowId> ids;
+  const auto [first, last] = db.deliveries_of.equal_range(message.id);
+  for (auto at = first; at != last; ++at) ids.push_back(at->second);
+  std::sort(ids.begin(), ids.end());
+  for (const RowId id : ids) {
+    view.deliveries.push_back(look_at(db, id));
+    view.deliveries.back().tries = attempts_of(db, id);
+  }
+  return view;
+}
+
+std::optional<RowId> find_message(const ModelDatabase& db, std::optional<TenantId> tenant, const Uuid& id) {
+  std::optional<RowId> found;
+  for (TenantId t = 0; static_cast<std::size_t>(t) <= db.tenants.size(); ++t) {
+    if (tenant && *tenant != t) continue;
+    const auto at = db.dedup.find(dedup_id(t, id));
+    if (at != db.dedup.end() && (!found || at->second.id < *found)) found = at->second.id;
+  }
+  return found;
+}
+
+void add_message_state(const ModelDatabase& db, RowId message, ListItem& item) {
+  item.message_state = MessageState::Expanded;
+  item.reason = Reason::Expanded;
+  if (const auto state = db.states.find(message); state != db.states.end()) {
+    item.message_state = state->second.state;
+    item.reason = state->second.reason;
+    item.detail = state->second.detail;
+  }
+}
+
+std::vector<ListItem> pending_items(const ModelDatabase& db, const ListFilter& filter, const StateFilter& state) {
+  std::vector<ListItem> items;
+  if (filter.before || state.delivery || state.message.value_or(MessageState::Pending) != MessageState::Pending) {
+    return items;
+  }
+  std::size_t looked_at = 0;
+  for (auto at = db.outbox.rbegin(); at != db.outbox.rend() && items.size() < filter.count_max; ++at) {
+    if (++looked_at > kPendingLookedAtMax) break;
+    ListItem item = pending_item(at->second, db.tenant_number(at->second.tenant));
+    if (lets_through(filter, state, item, {parse_channel(at->second.channel), at->second.recipient})) {
+      items.push_back(std::move(item));
+    }
+  }
+  return items;
+}
+
+std::vector<ListItem> made_items(ModelDatabase& db, const ListFilter& filter, const StateFilter& state) {
+  std::vector<ListItem> items;
+  const IdRange range = id_range(filter);
+  for (const auto& [id, delivery] : db.deliveries) {
+    if (id < range.from || id >= range.before) continue;
+    ListItem item{.id = id, .message_uuid = delivery.message_uuid, .tenant = delivery.tenant, .type = delivery.type};
+    add_message_state(db, delivery.message, item);
+    item.accepted_at = db.messages.at(delivery.message).accepted_at;
+    item.delivery = look_at(db, id);
+    if (lets_through(filter, state, item, {})) items.push_back(std::move(item));
+  }
+  for (const auto& [id, message] : db.messages) {
+    if (id < range.from || id >= range.before || db.deliveries_of.contains(id)) continue;
+    ListItem item{.id = id, .message_uuid = message.uuid, .tenant = message.tenant, .type = message.type};
+    add_message_state(db, id, item);
+    item.accepted_at = message.accepted_at;
+    if (lets_through(filter, state, item, {message.channel, message.recipient})) items.push_back(std::move(item));
+  }
+  std::sort(items.begin(), items.end(), [](const ListItem& a, const ListItem& b) { return a.id > b.id; });
+  if (items.size() > filter.count_max) items.resize(filter.count_max);
+  return items;
+}
+
+}  // namespace
+
+Result<MessageView> ModelSession::message(std::optional<TenantId> tenant, const Uuid& id) {
+  const Held db = hold();
+  const auto found = find_message(*db, tenant, id);
+  if (found) {
+    if (const auto at = db->messages.find(*found); at != db->messages.end()) return look_at_message(*db, at->second);
+  }
+  const auto look = [&](auto&& is_it) -> std::optional<MessageView> {
+    for (const auto& [position, row] : db->outbox) {
+      const TenantId owner = db->tenant_number(row.tenant);
+      if (is_it(row) && (!tenant || *tenant == owner)) return pending_view(row, owner);
+    }
+    return std::nullopt;
+  };
+  if (found) {
+    if (auto view = look([&](const OutboxRow& row) { return row.accepted == found; })) return std::move(*view);
+  }
+  if (auto view = look([&](const OutboxRow& row) { return parse_uuid(row.id) == id; })) return std::move(*view);
+  return Error{ErrorCode::NotFound, "there is no message " + format_uuid(id)};
+}
+
+Result<std::vector<ListItem>> ModelSession::list(const ListFilter& filter) {
+  POSTRIDER_TRY(state, parse_state_filter(filter.state));
+  const Held db = hold();
+  std::vector<ListItem> items = pending_items(*db, filter, state);
+  for (ListItem& item : made_items(*db, filter, state)) items.push_back(std::move(item));
+  return items;
+}
+
+Result<std::vector<SandboxItem>> ModelSession::sandbox(std::optional<TenantId> tenant,
+                                                       std::span<const ProviderId> providers,
+                                                       std::optional<RowId> before, std::size_t count_max) {
+  const Held db = hold();
+  std::map<RowId, SandboxItem, std::greater<>> items;
+  for (const auto& [key, row] : db->attempts) {
+    const bool asked = std::find(providers.begin(), providers.end(), row.provider) != providers.end();
+    if (!asked || row.end.outcome != OutcomeKind::Accepted) continue;
+    if (key.delivery >= before.value_or(std::numeric_limits<RowId>::max())) continue;
+    const Delivery& delivery = db->deliveries.at(key.delivery);
+    if (tenant && *tenant != delivery.tenant) continue;
+    SandboxItem& item = items[key.delivery];
+    ++item.calls;
+    if (item.calls > 1 && row.end.ended_at <= item.sent_at) continue;
+    item.id = key.delivery;
+    item.delivery = delivery;
+    item.provider = db->provider_name(row.provider);
+    item.sent_at = row.end.ended_at;
+  }
+  std::vector<SandboxItem> out;
+  for (auto& [id, item] : items) {
+    if (out.size() == count_max) break;
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Result<QueueStats> ModelSession::stats(std::optional<TenantId> tenant) {
+  const Held db = hold();
+  QueueStats stats;
+  const auto wanted = [&](TenantId t) { return !tenant || *tenant == t; };
+  const auto note = [&](Instant since) { stats.oldest = stats.oldest ? std::min(*stats.oldest, since) : since; };
+  for (const auto& [key, row] : db->queue) {
+    if (!wanted(key.group.tenant)) continue;
+    note(id_time(key.position));
+    ++(key.group.channel == Channel::Expand ? stats.outbox : row.node == 0 ? stats.queued : stats.sending);
+  }
+  for (const auto& [key, row] : db->deferred) {
+    if (wanted(row.group.tenant)) ++(row.group.channel == Channel::Expand ? stats.outbox : stats.retrying);
+  }
+  for (const auto& [id, row] : db->parked) stats.parked += wanted(row.group.tenant) ? 1U : 0U;
+  bool first = true;
+  for (const auto& [position, row] : db->outbox) {
+    if (!wanted(db->tenant_number(row.tenant))) continue;
+    ++stats.outbox;
+    if (const Instant since = waiting_since(row); first && since != Instant{}) note(since);
+    first = false;
+  }
+  return stats;
+}
+
+}  // namespace postrider::model

@@ -1,0 +1,82 @@
+// A session of the model store. Each stage's verbs stand in a file of that name.
+#pragma once
+#include <memory>
+#include <set>
+
+#include "store/model/model_database.h"
+
+namespace postrider::model {
+
+using Groups = std::set<QueueGroup>;
+inline std::vector<QueueGroup> as_list(const Groups& groups) { return {groups.begin(), groups.end()}; }
+
+class ModelSession final : public StoreSession {
+ public:
+  explicit ModelSession(std::shared_ptr<ModelDatabase> database) : database_(std::move(database)) {}
+
+  void use_ids(IdSource& ids) override { ids_ = &ids; }
+
+  Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) override;
+
+  Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override;
+  Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count_max) override;
+  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
+  Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                            std::string detail) override;
+
+  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
+  Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
+  Result<Done> release(Instant now, std::span<const Lease> leases) override;
+  Result<Promoted> promote(Instant now, std::size_t count_max) override;
+  Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) override;
+  Result<std::size_t> expire(Instant now, std::size_t count_max) override;
+
+  Result<Instant> database_now() override;
+  Result<NodeLease> join(Instant now, std::string_view name) override;
+  Result<std::vector<Peer>> beat(Instant now, NodeId node) override;
+  Result<Done> remove(NodeId node) override;
+  Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override;
+
+  Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override;
+  Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override;
+
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
+  Result<std::vector<ListItem>> list(const ListFilter& filter) override;
+  Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
+                                           std::optional<RowId> before, std::size_t count_max) override;
+  Result<QueueStats> stats(std::optional<TenantId> tenant) override;
+
+  Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
+  Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+
+  Result<ApiKey> add_key(Instant now, ApiKey key) override;
+  Result<std::vector<ApiKey>> keys() override;
+  Result<Done> revoke_key(Instant now, std::int64_t id) override;
+
+ private:
+  /// The database for the length of one verb.
+  class Held {
+   public:
+    explicit Held(ModelDatabase& database) : lock_(database.mutex), database_(database) {}
+    ModelDatabase* operator->() const { return &database_; }
+    ModelDatabase& operator*() const { return database_; }
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+    ModelDatabase& database_;
+  };
+  Held hold() { return Held{*database_}; }
+  IdSource& ids() {
+    POSTRIDER_CHECK(ids_ != nullptr);  // use_ids() comes before the verbs that make rows
+    return *ids_;
+  }
+
+  std::shared_ptr<ModelDatabase> database_;
+  IdSource* ids_ = nullptr;
+};
+
+}  // namespace postrider::model

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/limits.h"
+#include "store/common/look.h"
+#include "store/postgres/expansion_writer.h"
+
+namespace postrider::postgres {
+namespace {
+
+std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
+  std::vector<OutboxRow> taken;
+  const Rows rows = c.query("outbox_take", Params{}.int4(static_cast<std::int64_t>(rows_max)));
+  taken.reserve(static_cast<std::size_t>(rows.count()));
+  for (int i = 0; i < rows.count(); ++i) taken.push_back(read_outbox_row(rows, i));
+  return taken;
+}
+
+void drop_rows(Connection& c, const std::vector<OutboxRow>& rows) {
+  Array positions{Type::Int8};
+  for (const OutboxRow& row : rows) positions.add_int8(row.position);
+  c.query("outbox_drop", Params{}.array(positions));
+}
+
+void check_held(Connection& c, const Lease& lease) {
+  if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
+  throw Failure{ErrorCode::Conflict, "the lease on this expand work was lost"};
+}
+
+void end_lease(Connection& c, const Lease& lease) {
+  c.use("queue_end").run(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence);
+}
+
+}  // namespace
+
+Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size_t rows_max,
+                                             const ExpandDecision& decide) {
+  // Asked first without a transaction: an empty outbox, the usual case of a poll, must cost one round trip.
+  const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
+  if (!any) return any.error();
+  if (!*any || rows_max == 0) return ExpandReport{};
+  return transact([&](Connection& c) {
+    ExpandReport report;
+    const std::vector<OutboxRow> rows = take_rows(c, rows_max);
+    if (rows.empty()) return report;
+    std::vector<ExpandedMessage> decided = decide(rows);
+    if (decided.size() != rows.size()) {
+      throw Failure{ErrorCode::Invalid,
+                    fmt::format("{} rows were decided where {} were asked about", decided.size(), rows.size())};
+    }
+    ExpansionWriter writer{c, now, node, ids()};
+    writer.write(rows, decided);
+    drop_rows(c, rows);
+    report.rows = rows.size();
+    report.owned = std::move(writer.owned());
+    report.queued = as_list(writer.groups());
+    return report;
+  });
+}
+
+Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeId node, std::size_t count_max) {
+  return transact([&](Connection& c) {
+    std::vector<ExpandWork> work;
+    for (const Lane lane : kLanes) {
+      if (work.size() >= count_max) break;
+      auto rows = c.use("expand_pick").query(lane, count_max - work.size(), node, now);
+      while (rows.next()) {
+        Lease lease;
+        lease.lane = lane;
+        lease.channel = Channel::Expand;
+        lease.tenant = rows.number<TenantId>(1);
+        lease.position = rows.integer(2);
+        lease.id = rows.integer(3);
+        lease.fence = rows.number<int>(4);
+        lease.attempt = rows.number<int>(5);
+        lease.claimed_at = now;
+        work.push_back({.lease = lease});
+      }
+    }
+    // An UPDATE returns its rows in no order.
+    std::sort(work.begin(), work.end(), [](const ExpandWork& a, const ExpandWork& b) {
+      return std::tie(a.lease.lane, a.lease.position) < std::tie(b.lease.lane, b.lease.position);
+    });
+    for (ExpandWork& each : work) {
+      auto rows = c.use("message_of").query(each.lease.id);
+      if (!rows.next()) Connection::fail_corrupt("expand work without its message");
+      each.message = common::read_message(rows);
+      if (const auto state = common::find_state(c, each.lease.id)) each.cursor = state->cursor;
+    }
+    return work;
+  });
+}
+
+Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+  return transact([&](Connection& c) {
+    check_held(c, lease);
+    auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
+    ExpansionWriter writer{c, now, 0, ids()};
+    writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
+    state.cursor = chunk.cursor;
+    state.at = now;
+    if (chunk.finished) {
+      end_lease(c, lease);
+      const Made made = c.use("delivery_of_message_any").any(lease.id) ? Made::Something : Made::Nothing;
+      MessageEnd end{chunk.state, chunk.reason, chunk.detail};
+      if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
+      state.state = end.state;
+      state.reason = end.reason;
+      state.detail = end.detail;
+      state.attempts = lease.attempt;
+      if (is_plain(end, made)) {
+        c.use("message_state_drop").run(lease.id);
+      } else {
+        common::put_state(c, lease.id, state);
+      }
+      c.use("secret_drop_if_done").run(lease.id);
+    } else {
+      common::put_state(c, lease.id, state);
+    }
+    ExpandReport report;
+    report.queued = as_list(writer.groups());
+    return report;
+  });
+}
+
+Result<Done> PostgresSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                                           std::string detail) {
+  return transact([&](Connection& c) {
+    check_held(c, lease);
+    end_lease(c, lease);
+    c.use("deferred_add")
+        .run(due_at, lease.id, lease.lane, lease.channel, lease.tenant, lease.fence, lease.attempt,
+             Guarantee::AtLeastOnce, reason, nullptr, detail);
+    auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
+    state.reason = reason;
+    state.detail = detail;
+    state.at = now;
+    state.attempts = lease.attempt;
+    common::put_state(c, lease.id, state);
+    return Done{};
+  });
+}
+
+}  // namespace postrider::postgres

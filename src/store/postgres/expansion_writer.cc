@@ -1,0 +1,336 @@
+#include "store/postgres/expansion_writer.h"
+
+namespace postrider::postgres {
+namespace {
+
+class MessageRows {
+ public:
+  void add(const Message& m) {
+    id.add_int8(m.id);
+    uuid.add(m.uuid.bytes);
+    tenant.add_int4(m.tenant);
+    accepted.add_time(m.accepted_at);
+    m.lane ? lane.add_int2(static_cast<int>(*m.lane)) : lane.add_null();
+    m.channel ? channel.add_int2(static_cast<int>(*m.channel)) : channel.add_null();
+    occurred.add_time(m.occurred_at);
+    due.add_time(m.due_at);
+    expires.add_time(m.expires_at);
+    site_enqueued.add_time(m.site_enqueued_at);
+    for (std::size_t i = 0; i < kTexts.size(); ++i) text[i].add(m.*kTexts[i]);
+  }
+  Rows write(Connection& c) {
+    Params p;
+    p.array(id).array(uuid).array(tenant).array(accepted);
+    for (std::size_t i = 0; i < 6; ++i) p.array(text[i]);
+    p.array(lane);
+    for (std::size_t i = 6; i < 12; ++i) p.array(text[i]);
+    p.array(occurred).array(due).array(expires);
+    for (std::size_t i = 12; i < 15; ++i) p.array(text[i]);
+    p.array(site_enqueued).array(channel);
+    for (std::size_t i = 15; i < kTexts.size(); ++i) p.array(text[i]);
+    return c.query("message_add", p);
+  }
+
+ private:
+  static constexpr std::array<std::string Message::*, 23> kTexts{
+      &Message::tenant_name,    &Message::topic,           &Message::type,
+      &Message::entity_id,      &Message::version,         &Message::idempotency_key,
+      &Message::category,       &Message::locale,          &Message::origin,
+      &Message::correlation_id, &Message::traceparent,     &Message::schema_version,
+      &Message::source_site,    &Message::source_instance, &Message::source_script,
+      &Message::recipient,      &Message::contact,         &Message::list,
+      &Message::template_key,   &Message::subject,         &Message::type_data,
+      &Message::body,           &Message::payload};
+  Array id{Type::Int8}, uuid{Type::Uuid}, tenant{Type::Int4}, accepted{Type::Int8}, lane{Type::Int2},
+      channel{Type::Int2}, occurred{Type::Int8}, due{Type::Int8}, expires{Type::Int8}, site_enqueued{Type::Int8};
+  std::vector<Array> text = std::vector<Array>(kTexts.size(), Array{Type::Text});
+};
+
+class DeliveryRows {
+ public:
+  void add(const Delivery& d) {
+    id.add_int8(d.id);
+    message.add_int8(d.message);
+    uuid.add(d.message_uuid.bytes);
+    tenant.add_int4(d.tenant);
+    channel.add_int2(static_cast<int>(d.channel));
+    lane.add_int2(static_cast<int>(d.lane));
+    guarantee.add_int2(static_cast<int>(d.guarantee));
+    version.add_int4(d.template_version);
+    expires.add_time(d.expires_at);
+    for (std::size_t i = 0; i < kTexts.size(); ++i) text[i].add(d.*kTexts[i]);
+  }
+  void write(Connection& c) {
+    if (id.size() == 0) return;
+    Params p;
+    p.array(id).array(message).array(uuid).array(tenant).array(channel).array(lane).array(guarantee);
+    for (std::size_t i = 0; i < 6; ++i) p.array(text[i]);
+    p.array(version).array(expires);
+    for (std::size_t i = 6; i < kTexts.size(); ++i) p.array(text[i]);
+    c.query("delivery_add", p);
+  }
+
+ private:
+  static constexpr std::array<std::string Delivery::*, 10> kTexts{
+      &Delivery::type,         &Delivery::origin,   &Delivery::traceparent, &Delivery::recipient, &Delivery::key,
+      &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html};
+  Array id{Type::Int8}, message{Type::Int8}, uuid{Type::Uuid}, tenant{Type::Int4}, channel{Type::Int2},
+      lane{Type::Int2}, guarantee{Type::Int2}, version{Type::Int4}, expires{Type::Int8};
+  std::vector<Array> text = std::vector<Array>(kTexts.size(), Array{Type::Text});
+};
+
+std::set<RowId> existing_messages(Connection& c, const std::vector<OutboxRow>& rows) {
+  Array ids{Type::Int8};
+  for (const OutboxRow& row : rows) {
+    if (row.accepted) ids.add_int8(*row.accepted);
+  }
+  std::set<RowId> existing;
+  if (ids.size() == 0) return existing;
+  const Rows found = c.query("messages_existing", Params{}.array(ids));
+  for (int i = 0; i < found.count(); ++i) existing.insert(found.number(i, 0));
+  return existing;
+}
+
+}  // namespace
+
+void ExpansionWriter::write(const std::vector<OutboxRow>& rows, std::vector<ExpandedMessage>& decided) {
+  for (ExpandedMessage& each : decided) {
+    POSTRIDER_CHECK(!each.in_chunks || each.deliveries.empty());
+    entries_.push_back({.decided = &each});
+  }
+  find_admitted(rows);
+  claim_ids();
+  claim_keys();
+  add_messages();
+  add_deliveries();
+  add_states();
+}
+
+// `accepted` is a column that somebody else may write: it counts only where our own entry says the same, and once.
+void ExpansionWriter::find_admitted(const std::vector<OutboxRow>& rows) {
+  std::set<DedupKey> keys;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Message& message = entries_[i].decided->message;
+    if (rows[i].accepted) keys.insert(dedup_id(message.tenant, message.uuid));
+  }
+  if (keys.empty()) return;
+  const DedupFound found = find_dedups(c_, keys);
+  std::set<RowId> taken = existing_messages(c_, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].accepted) continue;
+    Message& message = entries_[i].decided->message;
+    const auto own = found.find(dedup_id(message.tenant, message.uuid));
+    entries_[i].admitted =
+        own != found.end() && own->second.id == *rows[i].accepted && taken.insert(*rows[i].accepted).second;
+    message.id = entries_[i].admitted ? *rows[i].accepted : ids_.next(now_);
+  }
+}
+
+void ExpansionWriter::claim_ids() {
+  std::vector<NewDedup> fresh;
+  std::vector<Entry*> asked;
+  for (Entry& entry : entries_) {
+    const Message& m = entry.decided->message;
+    const DedupKey key = dedup_id(m.tenant, m.uuid);
+    const DedupEntry own{.id = m.id, .body = entry.decided->body, .uuid = m.uuid};
+    const auto [earlier, first] = in_batch_.emplace(key, own);
+    if (!first) {
+      entry.other = earlier->second;
+    } else if (!entry.admitted) {
+      fresh.push_back({key, own});
+      asked.push_back(&entry);
+    }
+  }
+  const std::set<DedupKey> existed = add_dedups(c_, fresh);
+  const DedupFound found = find_dedups(c_, existed);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (const auto at = found.find(fresh[i].key); at != found.end()) asked[i]->other = at->second;
+  }
+}
+
+void ExpansionWriter::claim_keys() {
+  std::vector<NewDedup> fresh;
+  std::set<DedupKey> only_look;
+  for (Entry& entry : entries_) {
+    if (!entry.decided->key) continue;
+    const Message& m = entry.decided->message;
+    const DedupEntry own{.id = m.id, .body = entry.decided->body, .uuid = m.uuid};
+    if (entry.other) {
+      only_look.insert(*entry.decided->key);  // A repeat of an id takes no key: it changes nothing.
+    } else if (in_batch_.emplace(*entry.decided->key, own).second) {
+      fresh.push_back({*entry.decided->key, own});
+    }
+  }
+  std::set<DedupKey> existed = add_dedups(c_, fresh);
+  existed.insert(only_look.begin(), only_look.end());
+  const DedupFound found = find_dedups(c_, existed);
+  for (Entry& entry : entries_) {
+    if (!entry.decided->key) continue;
+    auto first = found.find(*entry.decided->key);
+    const DedupEntry* holder = first != found.end() ? &first->second : nullptr;
+    if (holder == nullptr) {
+      const auto earlier = in_batch_.find(*entry.decided->key);
+      if (earlier != in_batch_.end()) holder = &earlier->second;
+    }
+    if (holder != nullptr && holder->id != entry.decided->message.id) entry.other = *holder;
+  }
+}
+
+void ExpansionWriter::add_messages() {
+  MessageRows rows;
+  std::set<RowId> missing;
+  for (const Entry& entry : entries_) {
+    rows.add(entry.decided->message);
+    missing.insert(entry.decided->message.id);
+  }
+  const Rows added = rows.write(c_);
+  for (int i = 0; i < added.count(); ++i) missing.erase(added.number(i, 0));
+  for (Entry& entry : entries_) entry.dropped = missing.count(entry.decided->message.id) != 0;
+}
+
+void ExpansionWriter::add_deliveries() {
+  std::vector<NewDedup> fresh;
+  std::set<DedupKey> existed;
+  for (Entry& entry : entries_) {
+    if (entry.other || entry.dropped) continue;
+    for (ExpandedDelivery& made : entry.decided->deliveries) {
+      Delivery& d = made.made.delivery;
+      d.message = entry.decided->message.id;
+      if (made.made.key_is_own) continue;
+      const DedupKey key = dedup_delivery(d.tenant, d.key);
+      if (in_batch_.emplace(key, DedupEntry{.id = d.id}).second) fresh.push_back({key, {.id = d.id}});
+    }
+  }
+  existed = add_dedups(c_, fresh);
+  DeliveryRows rows;
+  for (Entry& entry : entries_) {
+    if (entry.other || entry.dropped) continue;
+    for (ExpandedDelivery& made : entry.decided->deliveries) {
+      const Delivery& d = made.made.delivery;
+      if (!made.made.key_is_own) {
+        const DedupKey key = dedup_delivery(d.tenant, d.key);
+        if (existed.count(key) != 0 || in_batch_.at(key).id != d.id) {
+          append_skipped(entry.skipped, d.key);
+          continue;
+        }
+      }
+      rows.add(d);
+      keep(entry, made);
+    }
+    if (entry.decided->in_chunks) queue_expand(entry.decided->message);
+  }
+  rows.write(c_);
+  queue_.write(c_);
+  deferred_.write(c_);
+  settled_.write(c_);
+}
+
+void ExpansionWriter::keep(Entry& entry, ExpandedDelivery& made) {
+  entry.made = Made::Something;
+  const DeliveryState state = made.made.placement.state;
+  if (state == DeliveryState::Queued || state == DeliveryState::Retrying) entry.live = true;
+  place(made);
+  if (state != DeliveryState::Queued || made.own_provider == 0) return;
+  Delivery& d = made.made.delivery;
+  const Lease lease{d.lane, d.channel, d.tenant, d.id, d.id, 1, 1, made.own_provider, now_};
+  owned_.push_back({lease, std::move(d)});
+}
+
+void ExpansionWriter::place(const ExpandedDelivery& made) {
+  const Delivery& d = made.made.delivery;
+  const Placement& p = made.made.placement;
+  Lease lease{.lane = d.lane, .channel = d.channel, .tenant = d.tenant, .position = d.id, .id = d.id};
+  switch (p.state) {
+    case DeliveryState::Queued:
+      if (made.own_provider != 0) {
+        lease.fence = lease.attempt = 1;
+        lease.provider = made.own_provider;
+        lease.claimed_at = now_;
+        queue_.add(lease, node_, d.guarantee, d.expires_at);
+      } else {
+        queue_.add(lease, 0, d.guarantee, d.expires_at);
+        groups_.insert({d.lane, d.channel, d.tenant});
+      }
+      return;
+    case DeliveryState::Retrying:
+      deferred_.add({p.due_at, lease, d.guarantee, p.reason, d.expires_at, p.detail});
+      return;
+    case DeliveryState::Suppressed:
+    case DeliveryState::Expired: settled_.add({d.id, d.tenant, p.state, p.reason, p.detail}, now_); return;
+    case DeliveryState::Sending:
+    case DeliveryState::Sent:
+    case DeliveryState::Delivered:
+    case DeliveryState::Parked:
+    case DeliveryState::Discarded:
+    case DeliveryState::Cancelled: break;
+  }
+  POSTRIDER_DIE("a new delivery is queued, retrying, suppressed or expired");
+}
+
+void ExpansionWriter::queue_expand(const Message& message) {
+  const Lane lane = message.lane.value_or(Lane::Standard);
+  queue_.add({.lane = lane,
+              .channel = Channel::Expand,
+              .tenant = message.tenant,
+              .position = ids_.next(now_),
+              .id = message.id},
+             0, Guarantee::AtLeastOnce, std::nullopt);
+  groups_.insert({lane, Channel::Expand, message.tenant});
+}
+
+void ExpansionWriter::add_states() {
+  Array message{Type::Int8}, tenant{Type::Int4}, state{Type::Int2}, reason{Type::Int2}, detail{Type::Text},
+      at{Type::Int8}, attempts{Type::Int4}, cursor{Type::Int8}, skipped{Type::Text}, secret_of{Type::Int8},
+      sealed{Type::Text};
+  for (Entry& entry : entries_) {
+    if (entry.dropped) continue;
+    const Message& m = entry.decided->message;
+    MessageEnd end{entry.decided->state, entry.decided->reason, std::move(entry.decided->detail)};
+    if (entry.other) {
+      end = {MessageState::Duplicate, Reason::DuplicateMessage, format_uuid(entry.other->uuid.value_or(m.uuid))};
+    } else {
+      end = after_skipped(std::move(end), entry.made, entry.skipped);
+    }
+    if (!is_plain(end, entry.made)) {
+      message.add_int8(m.id);
+      tenant.add_int4(m.tenant);
+      state.add_int2(static_cast<int>(end.state));
+      reason.add_int2(static_cast<int>(end.reason));
+      detail.add(end.detail);
+      at.add_time(now_);
+      attempts.add_int4(0);
+      cursor.add_int8(0);
+      skipped.add("");
+    }
+    if (!m.sealed.empty() && (entry.live || may_expand_again(end.state))) {
+      secret_of.add_int8(m.id);
+      sealed.add(m.sealed);
+    }
+  }
+  if (message.size() > 0) {
+    c_.query("message_state_put_many", Params{}
+                                           .array(message)
+                                           .array(tenant)
+                                           .array(state)
+                                           .array(reason)
+                                           .array(detail)
+                                           .array(at)
+                                           .array(attempts)
+                                           .array(cursor)
+                                           .array(skipped));
+  }
+  if (secret_of.size() > 0) c_.query("secret_add_many", Params{}.array(secret_of).array(sealed));
+}
+
+void ExpansionWriter::write_chunk(RowId message, std::vector<ExpandedDelivery> deliveries, std::string& skipped) {
+  ExpandedMessage chunk;
+  chunk.message.id = message;
+  chunk.deliveries = std::move(deliveries);
+  for (ExpandedDelivery& made : chunk.deliveries) made.own_provider = 0;
+  entries_.push_back({.decided = &chunk, .skipped = std::move(skipped)});
+  add_deliveries();
+  skipped = std::move(entries_.back().skipped);
+  entries_.clear();
+}
+
+}  // namespace postrider::postgres

@@ -1,0 +1,56 @@
+// Writes what was decided about a batch of outbox rows, column by column, in one statement per table.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "store/postgres/rows.h"
+
+namespace postrider::postgres {
+
+class ExpansionWriter {
+ public:
+  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids) : c_(c), now_(now), node_(node), ids_(ids) {}
+
+  /// Everything for these rows. Called once.
+  void write(const std::vector<OutboxRow>& rows, std::vector<ExpandedMessage>& decided);
+  /// Deliveries of one message alone (a chunk); keys that existed go to `skipped`.
+  void write_chunk(RowId message, std::vector<ExpandedDelivery> deliveries, std::string& skipped);
+
+  std::vector<Claim>& owned() { return owned_; }
+  Groups& groups() { return groups_; }
+
+ private:
+  struct Entry {  // one message on its way
+    ExpandedMessage* decided = nullptr;
+    bool admitted = false;                 // by the HTTP API: its dedup entries are its own
+    std::optional<DedupEntry> other = {};  // the message that came first
+    bool dropped = false;                  // its row exists already: nothing more is written
+    std::string skipped = {};
+    Made made = Made::Nothing;
+    bool live = false;
+  };
+
+  void find_admitted(const std::vector<OutboxRow>& rows);
+  void claim_ids();
+  void claim_keys();
+  void add_messages();
+  void add_deliveries();
+  void add_states();
+  void keep(Entry& entry, ExpandedDelivery& made);
+  void place(const ExpandedDelivery& made);
+  void queue_expand(const Message& message);
+
+  Connection& c_;
+  Instant now_;
+  NodeId node_;
+  IdSource& ids_;
+  std::vector<Entry> entries_;
+  std::map<DedupKey, DedupEntry> in_batch_;
+  std::vector<Claim> owned_;
+  Groups groups_;
+  QueueRows queue_;
+  DeferredRows deferred_;
+  SettledRows settled_;
+};
+
+}  // namespace postrider::postgres

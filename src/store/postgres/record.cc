@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "store/common/rows.h"
+#include "store/postgres/rows.h"
+
+namespace postrider::postgres {
+namespace {
+
+enum class Target : std::uint8_t { Settled = 1, Deferred = 2, Parked = 3 };
+
+Target target_of(DeliveryState state) {
+  if (state == DeliveryState::Retrying) return Target::Deferred;
+  return state == DeliveryState::Parked ? Target::Parked : Target::Settled;
+}
+
+int fence_of_call(const Completion& completion) {
+  return completion.attempt_fence != 0 ? completion.attempt_fence : completion.lease.fence;
+}
+
+// The columns of the one statement that ends leases.
+class CompletionRows {
+ public:
+  void add(const Completion& completion, int number) {
+    const Lease& l = completion.lease;
+    const Verdict& v = completion.verdict;
+    static const AttemptEnd kNone;
+    const AttemptEnd& a = completion.attempt ? *completion.attempt : kNone;
+    lane.add_int2(static_cast<int>(l.lane));
+    channel.add_int2(static_cast<int>(l.channel));
+    tenant.add_int4(l.tenant);
+    position.add_int8(l.position);
+    id.add_int8(l.id);
+    fence.add_int4(l.fence);
+    target.add_int2(static_cast<int>(target_of(v.state)));
+    state.add_int2(static_cast<int>(v.state));
+    reason.add_int2(static_cast<int>(v.reason));
+    due.add_time(v.due_at);
+    attempt.add_int2(v.attempt);
+    guarantee.add_int2(static_cast<int>(completion.guarantee));
+    expires.add_time(completion.expires_at);
+    detail.add(completion.detail);
+    called.add_flag(completion.attempt.has_value());
+    call_fence.add_int4(fence_of_call(completion));
+    outcome.add_int2(static_cast<int>(a.outcome));
+    call_reason.add_int2(static_cast<int>(a.reason));
+    message_id.add(a.provider_message_id);
+    excerpt.add(a.excerpt);
+    started.add_time(a.started_at);
+    ended.add_time(a.ended_at);
+    n.add_int4(number);
+  }
+  Rows write(Connection& c, Instant now) {
+    Params p;
+    for (Array* column : {&lane,    &channel,     &tenant,     &position,  &id,      &fence,  &target, &state,
+                          &reason,  &due,         &attempt,    &guarantee, &expires, &detail, &called, &call_fence,
+                          &outcome, &call_reason, &message_id, &excerpt,   &started, &ended,  &n}) {
+      p.array(*column);
+    }
+    return c.query("record", p.time(now));
+  }
+
+ private:
+  Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
+      fence{Type::Int4}, target{Type::Int2}, state{Type::Int2}, reason{Type::Int2}, due{Type::Int8},
+      attempt{Type::Int2}, guarantee{Type::Int2}, expires{Type::Int8}, detail{Type::Text}, called{Type::Bool},
+      call_fence{Type::Int4}, outcome{Type::Int2}, call_reason{Type::Int2}, message_id{Type::Text}, excerpt{Type::Text},
+      started{Type::Int8}, ended{Type::Int8}, n{Type::Int4};
+};
+
+// The queue is looked through last: its only order is that of the line.
+bool drop_repeat(Connection& c, const Lease& l) {
+  if (c.use("is_settled").any(l.id)) return false;
+  if (c.use("deferred_drop").run(l.id) == 1 || c.use("parked_drop").run(l.id) == 1) return true;
+  return common::drop_waiting(c, {l.lane, l.channel, l.tenant}, l.id);
+}
+
+void note_late(Connection& c, const Completion& completion, common::Settler<Connection>& settler) {
+  if (!completion.attempt) return;
+  const Lease& l = completion.lease;
+  const AttemptEnd& a = *completion.attempt;
+  c.use("attempt_add_late")
+      .run(l.id, fence_of_call(completion), l.attempt, l.provider, a.outcome, a.reason, a.provider_message_id,
+           a.excerpt, a.started_at, a.ended_at);
+  if (a.outcome != OutcomeKind::Accepted || !drop_repeat(c, l)) return;
+  const bool delivered = completion.verdict.state == DeliveryState::Delivered;
+  settler.settle({l.id, l.tenant, delivered ? DeliveryState::Delivered : DeliveryState::Sent, Reason::LateAnswer,
+                  completion.detail});
+}
+
+void drop_secrets(Connection& c, std::span<const Completion> completions) {
+  Array settled{Type::Int8};
+  for (const Completion& completion : completions) {
+    if (target_of(completion.verdict.state) == Target::Settled) settled.add_int8(completion.lease.id);
+  }
+  if (settled.size() > 0) c.query("secret_drop_of_deliveries", Params{}.array(settled));
+}
+
+}  // namespace
+
+Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<const Completion> completions) {
+  if (completions.empty()) return std::vector<Recorded>{};
+  if (!std::all_of(completions.begin(), completions.end(),
+                   [](const Completion& c) { return may_end_a_lease(c.verdict.state); })) {
+    return Error{ErrorCode::Invalid, "a completion's state is not one that a lease can end in"};
+  }
+  return run([&](Connection& c) {
+    std::vector<Recorded> answers(completions.size(), Recorded::Stale);
+    CompletionRows columns;
+    for (std::size_t i = 0; i < completions.size(); ++i) columns.add(completions[i], static_cast<int>(i));
+    const Rows applied = columns.write(c, now);
+    for (int i = 0; i < applied.count(); ++i)
+      answers[static_cast<std::size_t>(applied.number(i, 0))] = Recorded::Applied;
+    if (!applied.empty() && applied.flag(0, 1)) drop_secrets(c, completions);
+    if (static_cast<std::size_t>(applied.count()) == completions.size()) return answers;
+    // What came too late moves nothing but is kept; a crash before this leaves it as if its node had died before
+    // reporting.
+    Transaction transaction{c};
+    common::Settler<Connection> settler{c, now};
+    for (std::size_t i = 0; i < completions.size(); ++i) {
+      if (answers[i] == Recorded::Stale) note_late(c, completions[i], settler);
+    }
+    transaction.commit();
+    return answers;
+  });
+}
+
+}  // namespace postrider::postgres

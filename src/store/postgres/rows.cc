@@ -1,0 +1,204 @@
+#include "store/postgres/rows.h"
+
+#include <algorithm>
+
+namespace postrider::postgres {
+
+OutboxRow read_outbox_row(const Rows& rows, int row) {
+  OutboxRow out;
+  out.position = rows.number(row, 0);
+  if (!rows.is_null(row, 1)) out.accepted = rows.number(row, 1);
+  std::string OutboxRow::*const kColumns[] = {&OutboxRow::id,
+                                              &OutboxRow::tenant,
+                                              &OutboxRow::topic,
+                                              &OutboxRow::type,
+                                              &OutboxRow::entity_id,
+                                              &OutboxRow::version,
+                                              &OutboxRow::idempotency_key,
+                                              &OutboxRow::payload,
+                                              &OutboxRow::sealed,
+                                              &OutboxRow::lane,
+                                              &OutboxRow::category,
+                                              &OutboxRow::locale,
+                                              &OutboxRow::origin,
+                                              &OutboxRow::correlation_id,
+                                              &OutboxRow::traceparent,
+                                              &OutboxRow::schema_version,
+                                              &OutboxRow::occurred_at,
+                                              &OutboxRow::due_at,
+                                              &OutboxRow::expires_at,
+                                              &OutboxRow::source_site,
+                                              &OutboxRow::source_instance,
+                                              &OutboxRow::source_script,
+                                              &OutboxRow::site_enqueued_at,
+                                              &OutboxRow::type_data,
+                                              &OutboxRow::channel,
+                                              &OutboxRow::recipient,
+                                              &OutboxRow::contact,
+                                              &OutboxRow::list,
+                                              &OutboxRow::subject,
+                                              &OutboxRow::body,
+                                              &OutboxRow::template_key};
+  int column = 2;
+  for (std::string OutboxRow::*const field : kColumns) out.*field = rows.text(row, column++);
+  if (rows.is_null(row, 3)) out.tenant = "default";
+  return out;
+}
+
+Delivery read_delivery(const Rows& rows, int row, int from) {
+  Delivery d;
+  d.id = rows.number(row, from);
+  d.message = rows.number(row, from + 1);
+  d.message_uuid.bytes = rows.uuid(row, from + 2);
+  d.tenant = static_cast<TenantId>(rows.number(row, from + 3));
+  d.channel = static_cast<Channel>(rows.number(row, from + 4));
+  d.lane = static_cast<Lane>(rows.number(row, from + 5));
+  d.guarantee = static_cast<Guarantee>(rows.number(row, from + 6));
+  d.type = rows.text(row, from + 7);
+  d.origin = rows.text(row, from + 8);
+  d.traceparent = rows.text(row, from + 9);
+  d.recipient = rows.text(row, from + 10);
+  d.key = rows.text(row, from + 11);
+  d.template_key = rows.text(row, from + 12);
+  d.template_version = rows.small(row, from + 13);
+  d.expires_at = rows.optional_time(row, from + 14);
+  d.warnings = rows.text(row, from + 15);
+  d.subject = rows.text(row, from + 16);
+  d.body = rows.text(row, from + 17);
+  d.html = rows.text(row, from + 18);
+  return d;
+}
+
+Claim read_claim(const Rows& rows, int row, Instant claimed_at) {
+  Claim claim;
+  claim.delivery = read_delivery(rows, row, 4);
+  claim.lease.lane = claim.delivery.lane;
+  claim.lease.channel = claim.delivery.channel;
+  claim.lease.tenant = claim.delivery.tenant;
+  claim.lease.position = rows.number(row, 0);
+  claim.lease.id = claim.delivery.id;
+  claim.lease.fence = rows.small(row, 1);
+  claim.lease.attempt = rows.small(row, 2);
+  claim.lease.provider = static_cast<ProviderId>(rows.number(row, 3));
+  claim.lease.claimed_at = claimed_at;
+  return claim;
+}
+
+std::set<DedupKey> add_dedups(Connection& c, const std::vector<NewDedup>& entries) {
+  std::set<DedupKey> existed;
+  if (entries.empty()) return existed;
+  Array tenant{Type::Int4}, kind{Type::Int2}, hash{Type::Uuid}, id{Type::Int8}, body{Type::Uuid}, uuid{Type::Uuid};
+  for (const NewDedup& each : entries) {
+    existed.insert(each.key);
+    tenant.add_int4(each.key.tenant);
+    kind.add_int2(static_cast<int>(each.key.kind));
+    hash.add(each.key.hash.bytes);
+    id.add_int8(each.entry.id);
+    each.entry.body ? body.add(each.entry.body->bytes) : body.add_null();
+    each.entry.uuid ? uuid.add(each.entry.uuid->bytes) : uuid.add_null();
+  }
+  const Rows added =
+      c.query("dedup_add", Params{}.array(tenant).array(kind).array(hash).array(id).array(body).array(uuid));
+  for (int i = 0; i < added.count(); ++i) {
+    existed.erase({static_cast<TenantId>(added.number(i, 0)), static_cast<DedupKind>(added.number(i, 1)),
+                   Hash128{added.uuid(i, 2)}});
+  }
+  return existed;
+}
+
+DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys) {
+  DedupFound found;
+  if (keys.empty()) return found;
+  Array tenant{Type::Int4}, kind{Type::Int2}, hash{Type::Uuid};
+  for (const DedupKey& key : keys) {
+    tenant.add_int4(key.tenant);
+    kind.add_int2(static_cast<int>(key.kind));
+    hash.add(key.hash.bytes);
+  }
+  const Rows rows = c.query("dedup_find", Params{}.array(tenant).array(kind).array(hash));
+  for (int i = 0; i < rows.count(); ++i) {
+    const DedupKey key{static_cast<TenantId>(rows.number(i, 0)), static_cast<DedupKind>(rows.number(i, 1)),
+                       Hash128{rows.uuid(i, 2)}};
+    DedupEntry entry{.id = rows.number(i, 3)};
+    if (!rows.is_null(i, 4)) entry.body = Hash128{rows.uuid(i, 4)};
+    if (!rows.is_null(i, 5)) entry.uuid = Uuid{rows.uuid(i, 5)};
+    found.emplace(key, entry);
+  }
+  return found;
+}
+
+void QueueRows::add(const Lease& lease, NodeId node, Guarantee guarantee, const std::optional<Instant>& expires_at) {
+  lane_.add_int2(static_cast<int>(lease.lane));
+  channel_.add_int2(static_cast<int>(lease.channel));
+  tenant_.add_int4(lease.tenant);
+  position_.add_int8(lease.position);
+  id_.add_int8(lease.id);
+  node_.add_int4(node);
+  fence_.add_int4(lease.fence);
+  attempt_.add_int2(lease.attempt);
+  provider_.add_int2(lease.provider);
+  guarantee_.add_int2(static_cast<int>(guarantee));
+  node != 0 ? claimed_.add_time(lease.claimed_at) : claimed_.add_null();
+  expires_.add_time(expires_at);
+}
+void QueueRows::write(Connection& c) {
+  if (id_.size() == 0) return;
+  c.query("queue_add_many", Params{}
+                                .array(lane_)
+                                .array(channel_)
+                                .array(tenant_)
+                                .array(position_)
+                                .array(id_)
+                                .array(node_)
+                                .array(fence_)
+                                .array(attempt_)
+                                .array(provider_)
+                                .array(guarantee_)
+                                .array(claimed_)
+                                .array(expires_));
+}
+
+void DeferredRows::add(const DeferredRow& row) {
+  due_.add_time(row.due_at);
+  id_.add_int8(row.lease.id);
+  lane_.add_int2(static_cast<int>(row.lease.lane));
+  channel_.add_int2(static_cast<int>(row.lease.channel));
+  tenant_.add_int4(row.lease.tenant);
+  fence_.add_int4(row.lease.fence);
+  attempt_.add_int2(row.lease.attempt);
+  guarantee_.add_int2(static_cast<int>(row.guarantee));
+  reason_.add_int2(static_cast<int>(row.reason));
+  expires_.add_time(row.expires_at);
+  detail_.add(row.detail);
+}
+void DeferredRows::write(Connection& c) {
+  if (id_.size() == 0) return;
+  c.query("deferred_add_many", Params{}
+                                   .array(due_)
+                                   .array(id_)
+                                   .array(lane_)
+                                   .array(channel_)
+                                   .array(tenant_)
+                                   .array(fence_)
+                                   .array(attempt_)
+                                   .array(guarantee_)
+                                   .array(reason_)
+                                   .array(expires_)
+                                   .array(detail_));
+}
+
+void SettledRows::add(const SettledRow& row, Instant at) {
+  id_.add_int8(row.id);
+  tenant_.add_int4(row.tenant);
+  state_.add_int2(static_cast<int>(row.state));
+  reason_.add_int2(static_cast<int>(row.reason));
+  detail_.add(row.detail);
+  at_.add_time(at);
+}
+void SettledRows::write(Connection& c) {
+  if (id_.size() == 0) return;
+  c.query("settled_add_many",
+          Params{}.array(id_).array(tenant_).array(state_).array(reason_).array(detail_).array(at_));
+}
+
+}  // namespace postrider::postgres

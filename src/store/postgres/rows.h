@@ -1,0 +1,72 @@
+// Rows of the tables as values of the core, and columns of many rows as arrays. Column orders are those of the
+// statements in sql/.
+#pragma once
+#include <set>
+#include <vector>
+
+#include "ports/store.h"
+#include "store/postgres/session.h"
+
+namespace postrider::postgres {
+
+OutboxRow read_outbox_row(const Rows& rows, int row);
+/// Columns from `from`: id … html.
+Delivery read_delivery(const Rows& rows, int row, int from);
+/// Columns: position, fence, attempt, provider, then the delivery.
+Claim read_claim(const Rows& rows, int row, Instant claimed_at);
+
+/// Dedup entries in one statement; returns the keys that existed already.
+struct NewDedup {
+  DedupKey key = {};
+  DedupEntry entry = {};
+};
+std::set<DedupKey> add_dedups(Connection& c, const std::vector<NewDedup>& entries);
+DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys);
+
+/// Columns of queue rows, of deferred rows, and of settled rows, gathered and then written in one statement each.
+class QueueRows {
+ public:
+  void add(const Lease& lease, NodeId node, Guarantee guarantee, const std::optional<Instant>& expires_at);
+  void write(Connection& c);
+
+ private:
+  Array lane_{Type::Int2}, channel_{Type::Int2}, tenant_{Type::Int4}, position_{Type::Int8}, id_{Type::Int8},
+      node_{Type::Int4}, fence_{Type::Int4}, attempt_{Type::Int2}, provider_{Type::Int2}, guarantee_{Type::Int2},
+      claimed_{Type::Int8}, expires_{Type::Int8};
+};
+struct DeferredRow {
+  Instant due_at = {};
+  Lease lease = {};
+  Guarantee guarantee = Guarantee::AtLeastOnce;
+  Reason reason = Reason::Scheduled;
+  std::optional<Instant> expires_at = {};
+  std::string_view detail = {};
+};
+class DeferredRows {
+ public:
+  void add(const DeferredRow& row);
+  void write(Connection& c);
+
+ private:
+  Array due_{Type::Int8}, id_{Type::Int8}, lane_{Type::Int2}, channel_{Type::Int2}, tenant_{Type::Int4},
+      fence_{Type::Int4}, attempt_{Type::Int2}, guarantee_{Type::Int2}, reason_{Type::Int2}, expires_{Type::Int8},
+      detail_{Type::Text};
+};
+struct SettledRow {
+  RowId id = 0;
+  TenantId tenant = 0;
+  DeliveryState state = DeliveryState::Delivered;
+  Reason reason = Reason::AcceptedByProvider;
+  std::string_view detail = {};
+};
+class SettledRows {
+ public:
+  void add(const SettledRow& row, Instant at);
+  void write(Connection& c);
+
+ private:
+  Array id_{Type::Int8}, tenant_{Type::Int4}, state_{Type::Int2}, reason_{Type::Int2}, detail_{Type::Text},
+      at_{Type::Int8};
+};
+
+}  // namespace postrider::postgres

@@ -1,0 +1,110 @@
+// One user of the store: one connection, that is made again when it was lost. Each stage's verbs stand in a file of
+// that name.
+#pragma once
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ports/store.h"
+#include "store/postgres/connection.h"
+#include "store/rules.h"
+
+namespace postrider::postgres {
+
+using Groups = std::set<QueueGroup>;
+inline std::vector<QueueGroup> as_list(const Groups& groups) { return {groups.begin(), groups.end()}; }
+
+class PostgresSession final : public StoreSession {
+ public:
+  PostgresSession(std::string url, const Statements& statements) : connection_(std::move(url), statements) {}
+  /// Connects now, so that a wrong URL is seen at once.
+  Result<Done> connect();
+
+  void use_ids(IdSource& ids) override { ids_ = &ids; }
+
+  Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) override;
+
+  Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override;
+  Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count_max) override;
+  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
+  Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                            std::string detail) override;
+
+  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
+  Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
+  Result<Done> release(Instant now, std::span<const Lease> leases) override;
+  Result<Promoted> promote(Instant now, std::size_t count_max) override;
+  Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) override;
+  Result<std::size_t> expire(Instant now, std::size_t count_max) override;
+
+  Result<Instant> database_now() override;
+  Result<NodeLease> join(Instant now, std::string_view name) override;
+  Result<std::vector<Peer>> beat(Instant now, NodeId node) override;
+  Result<Done> remove(NodeId node) override;
+  Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override;
+
+  Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override;
+  Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override;
+
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
+  Result<std::vector<ListItem>> list(const ListFilter& filter) override;
+  Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
+                                           std::optional<RowId> before, std::size_t count_max) override;
+  Result<QueueStats> stats(std::optional<TenantId> tenant) override;
+
+  Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
+  Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+
+  Result<ApiKey> add_key(Instant now, ApiKey key) override;
+  Result<std::vector<ApiKey>> keys() override;
+  Result<Done> revoke_key(Instant now, std::int64_t id) override;
+
+ private:
+  /// Runs `work(connection)` on a good connection; a deadlock or a serialization failure is tried again.
+  template <class Work>
+  auto run(Work&& work) -> Result<decltype(work(std::declval<Connection&>()))> {
+    for (int tries = 1;; ++tries) {
+      try {
+        connection_.ensure();
+        return work(connection_);
+      } catch (const Failure& failure) {
+        if (!failure.worth_another_try() || tries == kTriesMax) return failure.error();
+      } catch (const std::exception& other) {
+        return Error{ErrorCode::Invalid, other.what()};
+      }
+    }
+  }
+  /// The same in one snapshot, for reading.
+  template <class Work>
+  auto read(Work&& work) -> Result<decltype(work(std::declval<Connection&>()))> {
+    return run([&](Connection& c) {
+      const Snapshot snapshot{c};
+      return work(c);
+    });
+  }
+  /// The same in one transaction.
+  template <class Work>
+  auto transact(Work&& work) -> Result<decltype(work(std::declval<Connection&>()))> {
+    return run([&](Connection& c) {
+      Transaction transaction{c};
+      auto result = work(c);
+      transaction.commit();
+      return result;
+    });
+  }
+  IdSource& ids() {
+    POSTRIDER_CHECK(ids_ != nullptr);  // use_ids() comes before the verbs that make rows
+    return *ids_;
+  }
+
+  static constexpr int kTriesMax = 4;
+  Connection connection_;
+  IdSource* ids_ = nullptr;
+  std::optional<std::int64_t> partitions_for_;  // the month (of `now`) for which partitions were last made sure of
+};
+
+}  // namespace postrider::postgres

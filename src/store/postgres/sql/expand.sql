@@ -1,0 +1,126 @@
+-- name: outbox_any
+SELECT 1 FROM postrider.outbox LIMIT 1
+
+-- Times as "@" and microseconds: no text form can be misread.
+-- name: outbox_take
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
+  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
+  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+FROM postrider.outbox o ORDER BY o.position LIMIT $1::int FOR UPDATE SKIP LOCKED
+
+-- name: outbox_drop
+DELETE FROM postrider.outbox WHERE position = ANY($1::bigint[])
+
+-- Only a row with a forged `accepted` can meet an existing message; it must not stop the others.
+-- name: message_add
+INSERT INTO postrider.message (id, uuid, tenant, accepted_at, tenant_name, topic, type, entity_id, version, idempotency_key, lane,
+  category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
+  source_instance, source_script, site_enqueued_at, channel, recipient, contact, list, template, subject, type_data, body, payload)
+SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+  $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[],
+  $19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::smallint[], $26::text[], $27::text[],
+  $28::text[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[])
+ON CONFLICT DO NOTHING RETURNING id
+
+-- name: message_state_put_many
+INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
+SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5::text[], $6::bigint[], $7::int[], $8::bigint[], $9::text[])
+ON CONFLICT (message) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, detail = EXCLUDED.detail, at = EXCLUDED.at,
+  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped
+
+-- name: message_state_drop
+DELETE FROM postrider.message_state WHERE message = $1::bigint
+
+-- name: message_state_of
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider.message_state WHERE message = $1::bigint
+
+-- name: secret_add_many
+INSERT INTO postrider.secret (message, sealed) SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT DO NOTHING
+
+-- Only when nothing of the message can be sent any more: no delivery that is not settled, no expansion to come.
+-- 1 pending, 2 expanding, 4 ignored, 6 failed (the last two can be replayed).
+-- name: secret_drop_of_deliveries
+DELETE FROM postrider.secret s USING postrider.delivery x
+WHERE x.id = ANY($1::bigint[]) AND s.message = x.message
+  AND NOT EXISTS (SELECT 1 FROM postrider.message_state m WHERE m.message = s.message AND m.state IN (1, 2, 4, 6))
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
+                  AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))
+
+-- name: delivery_add
+INSERT INTO postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent, recipient, key, template,
+  template_version, expires_at, warnings, subject, body, html)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[],
+  $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::int[], $15::bigint[], $16::text[], $17::text[], $18::text[],
+  $19::text[])
+
+-- name: queue_add_many
+INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)
+SELECT * FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[], $7::int[], $8::smallint[],
+  $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[])
+
+-- name: deferred_add_many
+INSERT INTO postrider.deferred (due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::int[], $6::int[], $7::smallint[], $8::smallint[],
+  $9::smallint[], $10::bigint[], $11::text[])
+
+-- name: settled_add_many
+INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
+SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5::text[], $6::bigint[]) ON CONFLICT DO NOTHING
+
+-- name: expand_pick
+WITH pick AS MATERIALIZED (
+  SELECT lane, channel, tenant, position FROM postrider.queue WHERE lane = $1::smallint AND channel = 0 AND node = 0
+  ORDER BY position LIMIT $2::int FOR UPDATE SKIP LOCKED)
+UPDATE postrider.queue q SET node = $3::int, fence = q.fence + 1, attempt = q.attempt + 1, claimed_at = $4::bigint
+FROM pick p WHERE q.lane = p.lane AND q.channel = p.channel AND q.tenant = p.tenant AND q.position = p.position
+RETURNING q.lane, q.tenant, q.position, q.id, q.fence, q.attempt
+
+-- Locked until the chunk is written, so that nobody takes the work over in between.
+-- name: queue_held
+SELECT 1 FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint
+  AND id = $5::bigint AND fence = $6::int AND node <> 0 FOR UPDATE
+
+-- name: queue_end
+DELETE FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint
+  AND id = $5::bigint AND fence = $6::int AND node <> 0
+
+-- name: delivery_of_message_any
+SELECT 1 FROM postrider.delivery WHERE message = $1::bigint LIMIT 1
+
+-- name: messages_existing
+SELECT id FROM postrider.message WHERE id = ANY($1::bigint[])
+
+-- name: message_state_put
+INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
+VALUES ($1::bigint, $2::int, $3::smallint, $4::smallint, $5::text, $6::bigint, $7::int, $8::bigint, $9::text)
+ON CONFLICT (message) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, detail = EXCLUDED.detail, at = EXCLUDED.at,
+  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped
+
+-- name: queue_add
+INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)
+VALUES ($1::smallint, $2::smallint, $3::int, $4::bigint, $5::bigint, $6::int, $7::int, $8::smallint, $9::smallint, $10::smallint,
+  $11::bigint, $12::bigint)
+
+-- name: deferred_add
+INSERT INTO postrider.deferred (due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail)
+VALUES ($1::bigint, $2::bigint, $3::smallint, $4::smallint, $5::int, $6::int, $7::smallint, $8::smallint, $9::smallint, $10::bigint,
+  $11::text)
+
+-- name: settled_add
+INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
+VALUES ($1::bigint, $2::int, $3::smallint, $4::smallint, $5::text, $6::bigint) ON CONFLICT DO NOTHING
+
+-- name: secret_any
+SELECT EXISTS (SELECT 1 FROM postrider.secret)
+
+-- name: secret_drop_if_done
+DELETE FROM postrider.secret s WHERE s.message = $1::bigint
+  AND NOT EXISTS (SELECT 1 FROM postrider.message_state m WHERE m.message = s.message AND m.state IN (1, 2, 4, 6))
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
+                  AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))
+
+-- name: message_of_delivery
+SELECT message FROM postrider.delivery WHERE id = $1::bigint

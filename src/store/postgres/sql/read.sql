@@ -1,0 +1,168 @@
+-- name: message_find
+SELECT id, tenant FROM postrider.dedup WHERE tenant = $1::int AND kind = 1 AND hash = $2::uuid
+
+-- Each tenant is one look-up; there is no index over all of them.
+-- name: message_find_any
+SELECT d.id, d.tenant FROM (SELECT 0 AS id UNION ALL SELECT id FROM postrider.tenant) t
+JOIN postrider.dedup d ON d.tenant = t.id AND d.kind = 1 AND d.hash = $1::uuid ORDER BY d.id LIMIT 1
+
+-- name: message_of
+SELECT m.id, m.uuid, m.tenant, m.accepted_at, m.tenant_name, m.topic, m.type, m.entity_id, m.version,
+  m.idempotency_key, m.lane, m.category, m.locale, m.origin, m.correlation_id, m.traceparent, m.schema_version,
+  m.occurred_at, m.due_at, m.expires_at, m.source_site, m.source_instance, m.source_script, m.site_enqueued_at,
+  m.channel, m.recipient, m.contact, m.list, m.template, m.subject, m.type_data, m.body, m.payload, s.sealed
+FROM postrider.message m LEFT JOIN postrider.secret s ON s.message = m.id WHERE m.id = $1::bigint
+
+-- name: message_accepted_at
+SELECT accepted_at FROM postrider.message WHERE id = $1::bigint
+
+-- name: message_next_attempt
+SELECT due_at FROM postrider.deferred WHERE id = $1::bigint AND channel = 0
+
+-- name: outbox_by_accepted
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
+  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
+  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+FROM postrider.outbox o WHERE o.accepted = $1::bigint ORDER BY o.position LIMIT 1
+
+-- name: outbox_by_id
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
+  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
+  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+FROM postrider.outbox o WHERE o.id = $1::uuid ORDER BY o.position
+
+-- name: outbox_newest
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
+  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
+  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+FROM postrider.outbox o ORDER BY o.position DESC LIMIT $1::int
+
+-- name: delivery_of
+SELECT id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent, recipient, key, template,
+  template_version, expires_at, warnings, subject, body, html
+FROM postrider.delivery WHERE id = $1::bigint
+
+-- name: deliveries_of_message
+SELECT id FROM postrider.delivery WHERE message = $1::bigint ORDER BY id
+
+-- Where a delivery is. It is in one of the four; the queue is looked at only where a new delivery stands (its own id).
+-- name: place_of
+SELECT t.state, t.reason, t.detail, t.at,
+  p.attempt, p.reason, p.detail, p.at,
+  f.attempt, f.reason, f.detail, f.due_at,
+  q.attempt, q.node, q.provider, q.claimed_at
+FROM (SELECT $1::bigint AS id) d
+LEFT JOIN postrider.settled t ON t.id = d.id
+LEFT JOIN postrider.parked p ON p.id = d.id
+LEFT JOIN postrider.deferred f ON f.id = d.id
+LEFT JOIN postrider.queue q ON q.lane = $2::smallint AND q.channel = $3::smallint AND q.tenant = $4::int AND q.position = $1::bigint AND q.id = $1::bigint
+
+-- Behind its own id only where it was promoted or queued again.
+-- name: queue_of
+SELECT attempt, node, provider, claimed_at FROM postrider.queue
+WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND id = $4::bigint LIMIT 1
+
+-- name: attempt_last
+SELECT attempt FROM postrider.attempt WHERE delivery = $1::bigint ORDER BY fence DESC, seq DESC LIMIT 1
+
+-- name: attempts_of
+SELECT a.attempt, a.fence, a.seq, coalesce(p.name, ''), a.outcome, a.reason, a.provider_message_id, a.excerpt,
+  a.started_at, a.ended_at
+FROM postrider.attempt a LEFT JOIN postrider.provider p ON p.id = a.provider
+WHERE a.delivery = $1::bigint ORDER BY a.fence, a.seq
+
+-- name: provider_name
+SELECT name FROM postrider.provider WHERE id = $1::int
+
+-- Ids for a page of the list, newest first, by the narrowest way there is. $1 tenant (or null), $2 from, $3 before,
+-- $4 type (or null), $5 channel (or null), $6 recipient (or null), $7 how many, $8 state.
+-- name: ids_all
+SELECT d.id FROM postrider.delivery d
+WHERE d.id >= $2::bigint AND d.id < $3::bigint AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
+ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_of_tenant
+SELECT d.id FROM postrider.delivery d
+WHERE d.tenant = $1::int AND d.id >= $2::bigint AND d.id < $3::bigint AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
+ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_of_recipient
+SELECT d.id FROM postrider.delivery d
+WHERE d.tenant IN (SELECT 0 WHERE $1::int IS NULL OR $1::int = 0 UNION ALL SELECT id FROM postrider.tenant WHERE $1::int IS NULL OR id = $1::int)
+  AND d.recipient = $6::text AND d.id >= $2::bigint AND d.id < $3::bigint
+  AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
+ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_parked
+SELECT x.id FROM postrider.parked x JOIN postrider.delivery d ON d.id = x.id
+WHERE x.id >= $2::bigint AND x.id < $3::bigint AND ($1::int IS NULL OR x.tenant = $1::int) AND ($5::smallint IS NULL OR x.channel = $5::smallint)
+  AND ($4::text IS NULL OR d.type = $4::text)
+ORDER BY x.id DESC LIMIT $7::int
+
+-- name: ids_deferred
+SELECT x.id FROM postrider.deferred x JOIN postrider.delivery d ON d.id = x.id
+WHERE x.id >= $2::bigint AND x.id < $3::bigint AND x.channel <> 0 AND ($1::int IS NULL OR x.tenant = $1::int) AND ($5::smallint IS NULL OR x.channel = $5::smallint)
+  AND ($4::text IS NULL OR d.type = $4::text)
+ORDER BY x.id DESC LIMIT $7::int
+
+-- name: ids_queue
+SELECT x.id FROM postrider.queue x JOIN postrider.delivery d ON d.id = x.id
+WHERE x.id >= $2::bigint AND x.id < $3::bigint AND x.channel <> 0 AND (x.node <> 0) = ($8::smallint = 2)
+  AND ($1::int IS NULL OR x.tenant = $1::int) AND ($5::smallint IS NULL OR x.channel = $5::smallint) AND ($4::text IS NULL OR d.type = $4::text)
+ORDER BY x.id DESC LIMIT $7::int
+
+-- name: ids_settled
+SELECT x.id FROM postrider.settled x JOIN postrider.delivery d ON d.id = x.id
+WHERE x.id >= $2::bigint AND x.id < $3::bigint AND x.state = $8::smallint AND ($1::int IS NULL OR x.tenant = $1::int)
+  AND ($5::smallint IS NULL OR d.channel = $5::smallint) AND ($4::text IS NULL OR d.type = $4::text)
+ORDER BY x.id DESC LIMIT $7::int
+
+-- name: ids_of_message_state
+SELECT d.id FROM postrider.message_state s JOIN postrider.delivery d ON d.message = s.message
+WHERE s.state = $8::smallint AND ($1::int IS NULL OR s.tenant = $1::int) AND d.id >= $2::bigint AND d.id < $3::bigint
+  AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
+ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_of_bare_messages
+SELECT s.message FROM postrider.message_state s
+WHERE s.message >= $2::bigint AND s.message < $3::bigint AND ($1::int IS NULL OR s.tenant = $1::int) AND ($8::smallint IS NULL OR s.state = $8::smallint)
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message)
+ORDER BY s.message DESC LIMIT $7::int
+
+-- The last accepted call stands for the delivery , at whichever provider.
+-- name: sandbox
+SELECT a.delivery, max(a.ended_at), coalesce(max(p.name), ''), count(*)
+FROM postrider.attempt a JOIN postrider.delivery d ON d.id = a.delivery LEFT JOIN postrider.provider p ON p.id = a.provider
+WHERE a.delivery < $1::bigint AND a.outcome = 1 AND a.provider = ANY($2::smallint[]) AND ($3::int IS NULL OR d.tenant = $3::int)
+GROUP BY a.delivery ORDER BY a.delivery DESC LIMIT $4::int
+
+-- name: stats_queue
+SELECT count(*) FILTER (WHERE channel = 0), count(*) FILTER (WHERE channel <> 0 AND node = 0),
+  count(*) FILTER (WHERE channel <> 0 AND node <> 0), min(position)
+FROM postrider.queue WHERE $1::int IS NULL OR tenant = $1::int
+
+-- name: stats_deferred
+SELECT count(*) FILTER (WHERE channel = 0), count(*) FILTER (WHERE channel <> 0)
+FROM postrider.deferred WHERE $1::int IS NULL OR tenant = $1::int
+
+-- name: stats_parked
+SELECT count(*) FROM postrider.parked WHERE $1::int IS NULL OR tenant = $1::int
+
+-- A tenant's name that is not known counts as tenant 0.
+-- name: stats_outbox
+SELECT count(*) FROM postrider.outbox o
+WHERE $1::int IS NULL OR $1::int = coalesce((SELECT t.id FROM postrider.tenant t WHERE t.name = coalesce(o.tenant, 'default')), 0)
+
+-- name: stats_outbox_head
+SELECT o.accepted, o.id FROM postrider.outbox o
+WHERE $1::int IS NULL OR $1::int = coalesce((SELECT t.id FROM postrider.tenant t WHERE t.name = coalesce(o.tenant, 'default')), 0)
+ORDER BY o.position LIMIT 1

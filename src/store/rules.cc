@@ -1,0 +1,125 @@
+#include "store/rules.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace postrider {
+namespace {
+
+constexpr std::size_t kSkippedBytesMax = 2000;
+constexpr std::string_view kBetween = ", ";
+constexpr std::string_view kMore = "…";
+
+}  // namespace
+
+void append_skipped(std::string& skipped, std::string_view key) {
+  if (skipped.ends_with(kMore)) return;
+  if (!skipped.empty()) skipped += kBetween;
+  skipped += skipped.size() + key.size() <= kSkippedBytesMax || skipped.empty() ? key : kMore;
+}
+
+MessageEnd after_skipped(MessageEnd decided, Made made, std::string_view skipped) {
+  if (skipped.empty()) return decided;
+  if (made == Made::Nothing) {
+    return {MessageState::Duplicate, Reason::DuplicateDelivery, std::string{skipped.substr(0, skipped.find(kBetween))}};
+  }
+  if (decided.state != MessageState::Expanded) return decided;
+  return {MessageState::Expanded, Reason::DuplicateDelivery, std::string{skipped}};
+}
+
+bool is_plain(const MessageEnd& end, Made made) {
+  return made == Made::Something && end.state == MessageState::Expanded && end.reason == Reason::Expanded &&
+         end.detail.empty();
+}
+
+bool may_expand_again(MessageState state) {
+  switch (state) {
+    case MessageState::Pending:
+    case MessageState::Expanding:
+    case MessageState::Ignored:
+    case MessageState::Failed: return true;
+    case MessageState::Expanded:
+    case MessageState::Duplicate:
+    case MessageState::Cancelled: return false;
+  }
+  POSTRIDER_DIE("a MessageState outside its enum");
+}
+
+Instant waiting_since(const OutboxRow& row) {
+  if (row.accepted) return id_time(*row.accepted);
+  const auto id = parse_uuid(row.id);
+  if (!id || id->bytes[6] >> 4 != 7) return {};
+  std::int64_t ms = 0;
+  for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | id->bytes[i];
+  return instant_from_us(ms * 1000);
+}
+
+MessageView pending_view(const OutboxRow& row, TenantId tenant) {
+  MessageView view;
+  view.message = read_row(row).message;
+  view.message.id = row.accepted.value_or(0);
+  view.message.tenant = tenant;
+  view.message.accepted_at = waiting_since(row);
+  return view;
+}
+
+ListItem pending_item(const OutboxRow& row, TenantId tenant) {
+  ListItem item;
+  item.message_uuid = parse_uuid(row.id).value_or(Uuid{});
+  item.tenant = tenant;
+  item.type = row.type;
+  item.message_state = MessageState::Pending;
+  item.reason = Reason::Waiting;
+  item.accepted_at = waiting_since(row);
+  return item;
+}
+
+Result<StateFilter> parse_state_filter(std::string_view text) {
+  StateFilter filter{parse_delivery_state(text), parse_message_state(text)};
+  if (!text.empty() && !filter.delivery && !filter.message) {
+    return Error{ErrorCode::Invalid, "\"" + std::string{text} + "\" is no state of a delivery or a message"};
+  }
+  return filter;
+}
+
+bool lets_through(const ListFilter& filter, const StateFilter& state, const ListItem& item, const Addressed& message) {
+  if (filter.tenant && *filter.tenant != item.tenant) return false;
+  if (!filter.type.empty() && filter.type != item.type) return false;
+  // An item's time is that of its id; a row of the outbox has none yet and is judged by what is known of it.
+  const Instant at = item.id != 0 ? id_time(item.id) : item.accepted_at;
+  if (filter.from && at < std::chrono::floor<std::chrono::milliseconds>(*filter.from)) return false;
+  if (filter.until && at >= std::chrono::floor<std::chrono::milliseconds>(*filter.until)) return false;
+  const auto channel = item.delivery ? std::optional{item.delivery->delivery.channel} : message.channel;
+  if (filter.channel && filter.channel != channel) return false;
+  const std::string_view recipient = item.delivery ? item.delivery->delivery.recipient : message.recipient;
+  if (!filter.recipient.empty() && filter.recipient != recipient) return false;
+  if (state.delivery && item.delivery) return item.delivery->state == *state.delivery;
+  if (state.delivery && !state.message) return false;
+  return !state.message || item.message_state == *state.message;
+}
+
+IdRange id_range(const ListFilter& filter) {
+  IdRange range{0, std::numeric_limits<RowId>::max()};
+  if (filter.from) range.from = id_floor(*filter.from);
+  if (filter.until) range.before = id_floor(*filter.until);
+  if (filter.before) range.before = std::min(range.before, *filter.before);
+  return range;
+}
+
+bool may_end_a_lease(DeliveryState state) {
+  switch (state) {
+    case DeliveryState::Sent:
+    case DeliveryState::Delivered:
+    case DeliveryState::Retrying:
+    case DeliveryState::Parked:
+    case DeliveryState::Cancelled:
+    case DeliveryState::Suppressed:
+    case DeliveryState::Expired: return true;
+    case DeliveryState::Queued:
+    case DeliveryState::Sending:
+    case DeliveryState::Discarded: return false;
+  }
+  POSTRIDER_DIE("a DeliveryState outside its enum");
+}
+
+}  // namespace postrider

@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "base/limits.h"
+#include "store/sqlite/rows.h"
+#include "store/sqlite/session.h"
+
+namespace postrider::sqlite {
+namespace {
+
+// Picks and takes up to `count_max` rows of one tenant.
+void claim_share(Connection& c, Instant now, const ClaimRequest& request, const TenantShare& share,
+                 std::size_t count_max, std::vector<Claim>& claims) {
+  const bool at_most_once = request.what == ClaimWhat::AtMostOnceOnly;
+  const std::size_t first = claims.size();
+  {
+    Rows rows = c.use("claim_pick")
+                    .query(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax, count_max);
+    while (rows.next()) {
+      Claim& claim = claims.emplace_back();
+      Lease& lease = claim.lease;
+      lease.lane = request.lane;
+      lease.channel = request.channel;
+      lease.tenant = share.tenant;
+      lease.position = rows.integer(0);
+      lease.fence = rows.number<int>(1) + 1;
+      lease.attempt = rows.number<int>(2) + 1;
+      lease.provider = share.provider;
+      lease.claimed_at = now;
+      claim.delivery = common::read_delivery(rows, 3);
+      lease.id = claim.delivery.id;
+    }
+  }
+  if (claims.size() == first) return;
+  const int taken =
+      c.use("claim_take_range")
+          .run(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax,
+               claims.back().lease.position, request.node, share.provider, now, claims[first].lease.position);
+  // Fewer were picked than taken where a queue row has no delivery: then nothing may be called.
+  if (static_cast<std::size_t>(taken) != claims.size() - first) fail_corrupt("a queue row without its delivery");
+}
+
+}  // namespace
+
+Result<std::vector<QueueHead>> SqliteSession::heads() {
+  return read([](Connection& c) {
+    std::vector<QueueHead> heads;
+    Statement& after = c.use("head_after");
+    // From the key of one group straight to the first row behind it.
+    for (QueueGroup last{Lane{0}, Channel::Expand, 0};; last = heads.back().group) {
+      Rows rows = after.query(last.lane, last.channel, last.tenant);
+      if (!rows.next()) return heads;
+      const QueueGroup group{rows.one_of(0, Lane::Priority, Lane::Bulk),
+                             rows.one_of(1, Channel::Expand, Channel::InApp), rows.number<TenantId>(2)};
+      heads.push_back({group, id_time(rows.integer(3))});
+    }
+  });
+}
+
+Result<std::vector<Claim>> SqliteSession::claim(Instant now, const ClaimRequest& request) {
+  if (request.channel == Channel::Expand) {
+    return Error{ErrorCode::Invalid, "expand work is claimed by claim_expand()"};
+  }
+  return writer_.transact([&](Connection& c) {
+    std::vector<Claim> claims;
+    claims.reserve(kBatchMax);
+    std::size_t left = writer_.caps().move;
+    for (const TenantShare& share : request.shares) {
+      const std::size_t before = claims.size();
+      const auto quota = static_cast<std::size_t>(std::max(share.quota, 0));
+      if (quota != 0) claim_share(c, now, request, share, std::min(left, quota), claims);
+      left -= claims.size() - before;
+    }
+    return claims;
+  });
+}
+
+Result<Done> SqliteSession::release(Instant, std::span<const Lease> leases) {
+  if (leases.empty()) return Done{};
+  return writer_.transact([&](Connection& c) {
+    Statement& release = c.use("release");
+    for (const Lease& lease : leases) {
+      release.run(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence);
+    }
+    return Done{};
+  });
+}
+
+}  // namespace postrider::sqlite

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "store/sqlite/expansion_writer.h"
+#include "store/sqlite/session.h"
+
+namespace postrider::sqlite {
+namespace {
+
+std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
+  std::vector<OutboxRow> taken;
+  Rows rows = c.use("outbox_take").query(rows_max);
+  while (rows.next()) taken.push_back(common::read_outbox_row(rows));
+  return taken;
+}
+
+Lease read_expand_lease(const Rows& rows) {
+  Lease lease;
+  lease.lane = rows.one_of(0, Lane::Priority, Lane::Bulk);
+  lease.channel = rows.one_of(1, Channel::Expand, Channel::InApp);
+  lease.tenant = rows.number<TenantId>(2);
+  lease.position = rows.integer(3);
+  lease.id = rows.integer(4);
+  lease.fence = rows.number<int>(5) + 1;
+  lease.attempt = rows.number<int>(6) + 1;
+  return lease;
+}
+
+void check_held(Connection& c, const Lease& lease) {
+  if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
+  throw Failure{{ErrorCode::Conflict, "the lease on this expand work was lost"}};
+}
+
+void end_lease(Connection& c, const Lease& lease) {
+  c.use("queue_drop").run(lease.lane, lease.channel, lease.tenant, lease.position);
+}
+
+std::vector<Lease> pick_expand(Connection& c, std::size_t count_max) {
+  std::vector<Lease> leases;
+  for (const Lane lane : kLanes) {
+    if (leases.size() == count_max) break;
+    Rows rows = c.use("expand_pick").query(lane, count_max - leases.size());
+    while (rows.next()) leases.push_back(read_expand_lease(rows));
+  }
+  return leases;
+}
+
+}  // namespace
+
+Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t rows_max,
+                                           const ExpandDecision& decide) {
+  // Asked of a reader first: an empty outbox, the usual case of a poll, must not cost the write lock.
+  const auto any = read([](Connection& c) { return c.use("outbox_any").any(); });
+  if (!any) return any.error();
+  if (!*any || rows_max == 0) return ExpandReport{};
+  rows_max = std::min(rows_max, writer_.caps().expand);
+  return writer_.transact([&](Connection& c) {
+    ExpandReport report;
+    const std::vector<OutboxRow> rows = take_rows(c, rows_max);
+    if (rows.empty()) return report;
+    std::vector<ExpandedMessage> decided = decide(rows);
+    if (decided.size() != rows.size()) {
+      throw Failure{{ErrorCode::Invalid,
+                     fmt::format("{} rows were decided where {} were asked about", decided.size(), rows.size())}};
+    }
+    ExpansionWriter expansion{c, now, node, ids()};
+    for (std::size_t i = 0; i < rows.size(); ++i) expansion.write(rows[i], decided[i]);
+    c.use("outbox_drop").run(rows.back().position);
+    report.rows = rows.size();
+    report.owned = std::move(expansion.owned());
+    report.queued = as_list(expansion.groups());
+    return report;
+  });
+}
+
+Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId node, std::size_t count_max) {
+  const auto waiting = read([](Connection& c) { return !pick_expand(c, 1).empty(); });
+  if (!waiting) return waiting.error();
+  if (!*waiting || count_max == 0) return std::vector<ExpandWork>{};
+  return writer_.transact([&](Connection& c) {
+    std::vector<ExpandWork> work;
+    for (Lease& lease : pick_expand(c, count_max)) {
+      lease.claimed_at = now;
+      c.use("claim_take").run(lease.lane, lease.channel, lease.tenant, lease.position, node, lease.provider, now);
+      Rows rows = c.use("message_of").query(lease.id);
+      if (!rows.next()) fail_corrupt("expand work without its message");
+      work.push_back(
+          {lease, common::read_message(rows), common::find_state(c, lease.id).value_or(StoredState{}).cursor});
+    }
+    return work;
+  });
+}
+
+Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+  return writer_.transact([&](Connection& c) {
+    check_held(c, lease);
+    StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
+    ExpansionWriter expansion{c, now, 0, ids()};
+    for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
+    state.cursor = chunk.cursor;
+    state.at = now;
+    if (chunk.finished) {
+      end_lease(c, lease);
+      const Made made = c.use("delivery_of_message_any").any(lease.id) ? Made::Something : Made::Nothing;
+      MessageEnd end{chunk.state, chunk.reason, chunk.detail};
+      if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
+      state.state = end.state;
+      state.reason = end.reason;
+      state.detail = end.detail;
+      state.attempts = lease.attempt;
+      if (is_plain(end, made)) {
+        c.use("message_state_drop").run(lease.id);
+      } else {
+        common::put_state(c, lease.id, state);
+      }
+      c.use("secret_drop_if_done").run(lease.id);
+    } else {
+      common::put_state(c, lease.id, state);
+    }
+    ExpandReport report;
+    report.queued = as_list(expansion.groups());
+    return report;
+  });
+}
+
+Result<Done> SqliteSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                                         std::string detail) {
+  return writer_.transact([&](Connection& c) {
+    check_held(c, lease);
+    end_lease(c, lease);
+    c.use("deferred_add")
+        .run(due_at, lease.id, lease.lane, lease.channel, lease.tenant, lease.fence, lease.attempt,
+             Guarantee::AtLeastOnce, reason, nullptr, detail);
+    StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
+    state.reason = reason;
+    state.detail = detail;
+    state.at = now;
+    state.attempts = lease.attempt;
+    common::put_state(c, lease.id, state);
+    return Done{};
+  });
+}
+
+}  // namespace postrider::sqlite

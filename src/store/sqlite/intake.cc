@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "store/sqlite/rows.h"
+#include "store/sqlite/session.h"
+
+namespace postrider::sqlite {
+namespace {
+
+void find_into(Connection& c, const DedupKey& key, DedupFound& found) {
+  if (const auto entry = find_dedup(c, key)) found.emplace(key, *entry);
+}
+
+bool is_refused(const std::vector<Admitted>& verdicts) {
+  return std::any_of(verdicts.begin(), verdicts.end(),
+                     [](const Admitted& a) { return a.verdict == Admission::KeyReused; });
+}
+
+void store_new(Connection& c, RowId id, const NewMessage& made) {
+  const Candidate& candidate = made.candidate;
+  const DedupEntry entry{.id = id, .body = candidate.body, .uuid = candidate.uuid};
+  add_outbox_row(c, id, made.row);
+  add_dedup(c, dedup_id(candidate.tenant, candidate.uuid), entry);
+  if (candidate.key) add_dedup(c, *candidate.key, entry);
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<Admitted>>> SqliteSession::accept(Instant now, std::span<const IntakeGroup> groups) {
+  if (groups.empty()) return std::vector<std::vector<Admitted>>{};
+  std::vector<std::vector<Candidate>> candidates;
+  candidates.reserve(groups.size());
+  for (const IntakeGroup& group : groups) {
+    auto& own = candidates.emplace_back();
+    own.reserve(group.size());
+    for (const NewMessage& made : group) own.push_back(made.candidate);
+  }
+  return writer_.transact([&](Connection& c) {
+    DedupFound found;
+    for (const auto& group : candidates) {
+      for (const Candidate& candidate : group) {
+        find_into(c, dedup_id(candidate.tenant, candidate.uuid), found);
+        if (candidate.key) find_into(c, *candidate.key, found);
+      }
+    }
+    auto verdicts = admit(candidates, found);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (is_refused(verdicts[g])) continue;
+      for (std::size_t i = 0; i < groups[g].size(); ++i) {
+        if (verdicts[g][i].verdict == Admission::New) store_new(c, ids().next(now), groups[g][i]);
+      }
+    }
+    return verdicts;
+  });
+}
+
+}  // namespace postrider::sqlite

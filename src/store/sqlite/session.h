@@ -1,0 +1,85 @@
+// One user of the store. Verbs that write go through the store's one writer; verbs that read have a connection of their
+// own. Each stage's verbs stand in a file of that name.
+#pragma once
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "ports/store.h"
+#include "store/rules.h"
+#include "store/sqlite/writer.h"
+
+namespace postrider::sqlite {
+
+class SqliteSession final : public StoreSession {
+ public:
+  /// Throws Failure.
+  SqliteSession(Writer& writer, const std::string& path) : writer_(writer), reader_(path, Access::ReadOnly) {}
+
+  void use_ids(IdSource& ids) override { ids_ = &ids; }
+
+  Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) override;
+
+  Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override;
+  Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count_max) override;
+  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
+  Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                            std::string detail) override;
+
+  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
+  Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
+  Result<Done> release(Instant now, std::span<const Lease> leases) override;
+  Result<Promoted> promote(Instant now, std::size_t count_max) override;
+  Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) override;
+  Result<std::size_t> expire(Instant now, std::size_t count_max) override;
+
+  Result<Instant> database_now() override;
+  Result<NodeLease> join(Instant now, std::string_view name) override;
+  Result<std::vector<Peer>> beat(Instant now, NodeId node) override;
+  Result<Done> remove(NodeId node) override;
+  Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override;
+
+  Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override;
+  Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override;
+
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
+  Result<std::vector<ListItem>> list(const ListFilter& filter) override;
+  Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
+                                           std::optional<RowId> before, std::size_t count_max) override;
+  Result<QueueStats> stats(std::optional<TenantId> tenant) override;
+
+  Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
+  Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+
+  Result<ApiKey> add_key(Instant now, ApiKey key) override;
+  Result<std::vector<ApiKey>> keys() override;
+  Result<Done> revoke_key(Instant now, std::int64_t id) override;
+
+ private:
+  /// Runs `work(connection)` in a read transaction of this session's own connection.
+  template <class Work>
+  auto read(Work&& work) -> Result<decltype(work(std::declval<Connection&>()))> {
+    try {
+      const Snapshot snapshot{reader_};
+      return work(reader_);
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::exception& thrown) {
+      return Error{ErrorCode::Exhausted, std::string{"reading stopped: "} + thrown.what()};
+    }
+  }
+  IdSource& ids() {
+    POSTRIDER_CHECK(ids_ != nullptr);  // use_ids() comes before the verbs that make rows
+    return *ids_;
+  }
+
+  Writer& writer_;
+  Connection reader_;
+  IdSource* ids_ = nullptr;
+};
+
+}  // namespace postrider::sqlite

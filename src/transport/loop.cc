@@ -1,0 +1,334 @@
+#include "transport/loop.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/check.h"
+#include "transport/connect.h"
+#include "transport/http_request.h"
+#include "transport/smtp_text.h"
+
+namespace postrider::net {
+namespace {
+
+constexpr auto kReapEvery = std::chrono::milliseconds{50};
+constexpr auto kIdleMax = std::chrono::seconds{30};
+constexpr Duration kTimeoutDefault = std::chrono::seconds{15};
+constexpr Duration kTimeoutMax = std::chrono::hours{24};
+
+void die_of(std::exception_ptr thrown) {
+  if (!thrown) return;
+  try {
+    std::rethrow_exception(std::move(thrown));
+  } catch (const std::exception& e) {
+    die(std::string{"an exception in the transport's loop: "} + e.what());
+  }
+}
+
+// Where the call goes and, for HTTP, its head; an error when it cannot be put on the wire at all.
+Result<Done> prepare(Job& job, const Endpoint& endpoint) {
+  if (const auto* mail = std::get_if<MailRequest>(&job.call.request)) {
+    POSTRIDER_TRY_DONE(check_mail(*mail));
+    if (endpoint.smtp_host.empty() || endpoint.smtp_port == 0) {
+      return Error{ErrorCode::Invalid, "this provider has no mail server"};
+    }
+    job.target = {Protocol::Smtp, endpoint.smtp_host, endpoint.smtp_port, "smtp"};
+    return Done{};
+  }
+  const auto& request = std::get<HttpRequest>(job.call.request);
+  POSTRIDER_TRY(url, parse_url(request.url));
+  POSTRIDER_TRY(head, compose_head(request, url));
+  job.head = std::move(head);
+  const bool https = url.scheme == Scheme::Https;
+  job.target.protocol = https ? Protocol::Https : Protocol::Http;
+  job.target.key = (https ? "s" : "p") + url.host + ":" + std::to_string(url.port);
+  job.target.host = std::move(url.host);
+  job.target.port = url.port;
+  return Done{};
+}
+
+}  // namespace
+
+class Loop::Impl {
+ public:
+  Impl(std::map<ProviderId, Endpoint> endpoints, Transport::Sink sink, const Clock& clock, Lookup lookup)
+      : sink_(std::move(sink)), clock_(clock), hosts_(io_, std::move(lookup)), reap_timer_(io_) {
+    for (auto& [id, endpoint] : endpoints) pools_.emplace(id, std::make_unique<Pool>(id, std::move(endpoint)));
+    thread_ = std::thread{[this] { io_.run(); }};
+  }
+  ~Impl() {
+    asio::post(io_, [this] { stop(); });
+    thread_.join();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  using Order = std::variant<std::vector<Call>, std::vector<CallId>>;
+  void put(Order order);
+
+ private:
+  void take_orders();
+  void begin(Call call);
+  void abort(CallId id);
+  void stop();
+
+  void dispatch(Pool& pool);
+  void set_off(Job& job);
+  void give(Job& job, Connection& connection);
+  void spawn(Pool& pool, Job& job);
+  Awaitable<void> run(std::shared_ptr<Connection> connection);
+  Awaitable<void> park(Connection& connection);
+  bool take_another(Connection& connection);
+  void leave(Connection& connection);
+  void close(Connection& connection);
+  void reap_later();
+  void reap();
+
+  void end(Jobs& list, Job& job, Reply reply);
+  void end_running(Connection& connection, Reply reply);
+  void hand_over(CallEnd end);
+
+  asio::io_context io_{1};
+  asio::executor_work_guard<Executor> work_{io_.get_executor()};
+  Transport::Sink sink_;
+  const Clock& clock_;
+  std::map<ProviderId, std::unique_ptr<Pool>> pools_;
+  std::unordered_map<CallId, Jobs::iterator> jobs_;  // waiting and running
+  std::unordered_set<Connection*> connections_;
+  Hosts hosts_;
+  asio::steady_timer reap_timer_;
+  bool reaping_ = false;
+  bool stopping_ = false;
+  std::vector<CallEnd> ended_;  // in this turn of the loop
+  std::mutex mutex_;
+  std::vector<Order> orders_;
+  std::thread thread_;
+};
+
+Loop::Loop(std::map<ProviderId, Endpoint> endpoints, Transport::Sink sink, const Clock& clock, Lookup lookup)
+    : impl_(std::make_unique<Impl>(std::move(endpoints), std::move(sink), clock, std::move(lookup))) {}
+Loop::~Loop() = default;
+void Loop::start(std::vector<Call> calls) { impl_->put(std::move(calls)); }
+void Loop::abort(std::vector<CallId> ids) { impl_->put(std::move(ids)); }
+
+// Orders keep their order: an abort never overtakes the start of its call. One wake-up for as many as have come.
+void Loop::Impl::put(Order order) {
+  bool first = false;
+  {
+    const std::lock_guard lock{mutex_};
+    first = orders_.empty();
+    orders_.push_back(std::move(order));
+  }
+  if (first) asio::post(io_, [this] { take_orders(); });
+}
+
+void Loop::Impl::take_orders() {
+  std::vector<Order> orders;
+  {
+    const std::lock_guard lock{mutex_};
+    orders.swap(orders_);
+  }
+  for (Order& order : orders) {
+    if (auto* calls = std::get_if<std::vector<Call>>(&order)) {
+      for (Call& call : *calls) begin(std::move(call));
+      for (auto& [id, pool] : pools_) dispatch(*pool);
+    } else {
+      for (const CallId id : std::get<std::vector<CallId>>(order)) abort(id);
+    }
+  }
+}
+
+void Loop::Impl::begin(Call call) {
+  const Instant now = clock_.now();
+  const CallId id = call.id;
+  if (const auto* local = std::get_if<LocalRequest>(&call.request)) {
+    return hand_over({id, LocalReply{local->verdict}, now, now});
+  }
+  const auto refuse = [&](BrokenBy by, std::string why) {
+    hand_over({id, Broken{BrokenAt::Nothing, by, std::move(why)}, now, now});
+  };
+  if (stopping_) return refuse(BrokenBy::Aborted, "stopping");
+  const auto pool = pools_.find(call.provider);
+  if (pool == pools_.end()) return refuse(BrokenBy::Invalid, "this provider has no endpoint");
+  Jobs one(1);
+  one.front().call = std::move(call);
+  one.front().started_at = now;
+  if (auto ready = prepare(one.front(), pool->second->endpoint); !ready) {
+    return refuse(BrokenBy::Invalid, ready.error().text);
+  }
+  POSTRIDER_CHECK(jobs_.emplace(id, one.begin()).second);  // Two running calls must not share an id.
+  Jobs& lane = pool->second->waiting(one.front().call.lane);
+  lane.splice(lane.end(), one);
+}
+
+void Loop::Impl::abort(CallId id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  Job& job = *it->second;
+  if (job.connection != nullptr) return job.connection->kill(BrokenBy::Aborted);
+  Jobs& lane = pools_.at(job.call.provider)->waiting(job.call.lane);
+  job.started_at = clock_.now();
+  end(lane, job, Broken{BrokenAt::Nothing, BrokenBy::Aborted, "stopped while it waited"});
+}
+
+void Loop::Impl::stop() {
+  stopping_ = true;
+  std::vector<CallId> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  for (const CallId id : ids) abort(id);
+  for (Connection* connection : connections_) connection->kill(BrokenBy::Aborted);
+  reap_timer_.cancel();
+  work_.reset();  // The loop ends when the last coroutine has.
+}
+
+void Loop::Impl::dispatch(Pool& pool) {
+  while (Job* job = pool.take_next()) {
+    set_off(*job);
+    if (Connection* idle = pool.take_idle(job->target.key)) {
+      give(*job, *idle);
+      error_code ignored;
+      idle->stream.socket().cancel(ignored);  // Wakes it.
+      continue;
+    }
+    if (pool.open >= pool.connections_max()) {
+      if (Connection* oldest = pool.take_oldest_idle()) close(*oldest);
+    }
+    spawn(pool, *job);
+  }
+}
+
+// The one deadline of the call begins when a connection takes it; waiting for one is not the provider's fault.
+void Loop::Impl::set_off(Job& job) {
+  job.started_at = clock_.now();
+  const Duration wanted = job.call.timeout > Duration{} ? job.call.timeout : kTimeoutDefault;
+  job.deadline = Steady::now() + std::min(wanted, kTimeoutMax);
+}
+
+void Loop::Impl::give(Job& job, Connection& connection) {
+  job.connection = &connection;
+  connection.job = &job;
+}
+
+void Loop::Impl::spawn(Pool& pool, Job& job) {
+  auto connection = std::make_shared<Connection>(io_, pool, job.target);
+  ++pool.open;
+  connections_.insert(connection.get());
+  give(job, *connection);
+  reap_later();
+  asio::co_spawn(io_.get_executor(), run(std::move(connection)), die_of);
+}
+
+// The life of a connection: opened for one call, kept for others, closed when it is idle for long or not to be trusted.
+Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
+  Connection& c = *connection;
+  if (auto failed = co_await open_connection(c, hosts_)) {
+    end_running(c, std::move(*failed));
+    co_return leave(c);
+  }
+  for (;;) {
+    auto exchanging = c.target.protocol == Protocol::Smtp ? mail_exchange(c, *c.job) : http_exchange(c, *c.job);
+    Exchange exchange = co_await std::move(exchanging);
+    if (exchange.then == Exchange::Then::RepeatFresh && !c.job->retried) {
+      c.job->retried = true;
+      break;
+    }
+    end_running(c, std::move(exchange.reply));
+    c.used = true;
+    if (exchange.then != Exchange::Then::Keep || c.killed_by || stopping_) break;
+    if (!take_another(c)) co_await park(c);
+    if (c.job == nullptr || !c.stream.is_quiet()) break;
+  }
+  leave(c);
+}
+
+bool Loop::Impl::take_another(Connection& c) {
+  Job* next = c.pool.take_next_for(c.target.key);
+  if (next == nullptr) return false;
+  set_off(*next);
+  give(*next, c);
+  return true;
+}
+
+// Idle until dispatch() gives it a call and cancels the wait. If anything can be read meanwhile, the peer has closed or
+// said something that nobody asked for: both end the connection.
+Awaitable<void> Loop::Impl::park(Connection& c) {
+  c.idle_since = Steady::now();
+  c.pool.put_idle(c);
+  dispatch(c.pool);  // Somebody else's target may have waited for this place.
+  if (c.job == nullptr && !c.closed) (void)co_await c.stream.wait_readable();
+}
+
+// The connection ends. A call that it was given and has not begun goes on with a fresh one.
+void Loop::Impl::leave(Connection& c) {
+  Job* orphan = std::exchange(c.job, nullptr);
+  close(c);
+  if (orphan != nullptr && !c.killed_by) {
+    spawn(c.pool, *orphan);
+  } else if (orphan != nullptr) {
+    c.job = orphan;
+    end_running(c, broken(c, BrokenAt::Nothing, BrokenBy::Aborted, {}));
+  }
+  if (!stopping_) dispatch(c.pool);
+}
+
+void Loop::Impl::close(Connection& c) {
+  if (std::exchange(c.closed, true)) return;
+  c.pool.forget_idle(c);
+  if (c.mail.ready && !c.killed_by && !c.stream.is_tls()) c.stream.send_last("QUIT\r\n");
+  c.stream.close();
+  connections_.erase(&c);
+  --c.pool.open;
+}
+
+void Loop::Impl::reap_later() {
+  if (std::exchange(reaping_, true) || stopping_) return;
+  reap_timer_.expires_after(kReapEvery);
+  reap_timer_.async_wait([this](const error_code& error) {
+    reaping_ = false;
+    if (error || stopping_) return;
+    reap();
+    if (!connections_.empty()) reap_later();
+  });
+}
+
+void Loop::Impl::reap() {
+  const auto now = Steady::now();
+  std::vector<Connection*> idle_too_long;
+  for (Connection* c : connections_) {
+    if (c->job != nullptr && now >= c->job->deadline) {
+      c->kill(BrokenBy::Timeout);
+    } else if (now >= c->attempt_until) {
+      c->stream.close();  // The next address has its turn.
+    } else if (c->job == nullptr && now - c->idle_since > kIdleMax) {
+      idle_too_long.push_back(c);
+    }
+  }
+  for (Connection* c : idle_too_long) close(*c);
+}
+
+void Loop::Impl::end_running(Connection& c, Reply reply) {
+  Job& job = *std::exchange(c.job, nullptr);
+  c.pool.release();
+  end(c.pool.running(), job, std::move(reply));
+}
+
+void Loop::Impl::end(Jobs& list, Job& job, Reply reply) {
+  hand_over({job.call.id, std::move(reply), job.started_at, clock_.now()});
+  const auto it = jobs_.find(job.call.id);
+  const Jobs::iterator at = it->second;
+  jobs_.erase(it);
+  list.erase(at);
+}
+
+// What ends in one turn of the loop goes to the sink together.
+void Loop::Impl::hand_over(CallEnd end) {
+  ended_.push_back(std::move(end));
+  if (ended_.size() == 1) asio::post(io_, [this] { sink_(std::exchange(ended_, {})); });
+}
+
+}  // namespace postrider::net

@@ -1,0 +1,65 @@
+// Look-ups: the tenant's own goes before the common one.
+#include "core/rules.h"
+
+#include <gtest/gtest.h>
+
+namespace postrider {
+namespace {
+
+Template entry(std::string key, std::string tenant, Channel channel, bool active = true) {
+  Template out;
+  out.key = std::move(key);
+  out.tenant = std::move(tenant);
+  out.type = "paid";
+  out.channel = channel;
+  out.active = active;
+  return out;
+}
+
+std::vector<std::string> keys(const std::vector<const Template*>& found) {
+  std::vector<std::string> out;
+  for (const Template* one : found) out.push_back(one->key);
+  return out;
+}
+
+TEST(Rules, ATenantsOwnTemplateReplacesTheCommonOneOfItsChannelOnly) {
+  Rules rules;
+  rules.templates = {entry("common-sms", "", Channel::Sms), entry("common-mail", "", Channel::Email),
+                     entry("acme-mail", "acme", Channel::Email), entry("old", "acme", Channel::Push, false)};
+  rules.index();
+  EXPECT_EQ(keys(rules.templates_for("acme", "paid")), (std::vector<std::string>{"acme-mail", "common-sms"}));
+  EXPECT_EQ(keys(rules.templates_for("other", "paid")), (std::vector<std::string>{"common-mail", "common-sms"}));
+  EXPECT_TRUE(rules.templates_for("acme", "unpaid").empty());
+}
+
+TEST(Rules, ATemplateIsFoundByKeyForItsChannelTheTenantsOwnFirst) {
+  Rules rules;
+  rules.templates = {entry("welcome", "", Channel::Email), entry("welcome", "acme", Channel::Email),
+                     entry("secret", "rival", Channel::Email), entry("off", "", Channel::Email, false)};
+  rules.index();
+  EXPECT_EQ(rules.template_by_key("acme", "welcome", Channel::Email)->tenant, "acme");
+  EXPECT_EQ(rules.template_by_key("other", "welcome", Channel::Email)->tenant, "");
+  EXPECT_EQ(rules.template_by_key("acme", "welcome", Channel::Sms), nullptr);
+  EXPECT_EQ(rules.template_by_key("acme", "secret", Channel::Email), nullptr) << "another tenant's";
+  EXPECT_EQ(rules.template_by_key("acme", "off", Channel::Email), nullptr);
+}
+
+TEST(Rules, ATenantsOwnRouteAndChainGoBeforeTheCommonOnes) {
+  Rules rules;
+  rules.tenants = {{1, "acme", {{Channel::Email, {2}}}}, {2, "other", {}}};
+  rules.routes = {{.tenant = "", .type = "paid", .category = "common"}, {.tenant = "acme", .type = "paid", .category = "own"}};
+  rules.providers = {{.id = 1, .name = "one"}, {.id = 2, .name = "two"}};
+  rules.chains = {{Channel::Email, {1, 2}}};
+  rules.index();
+  EXPECT_EQ(rules.route("acme", "paid")->category, "own");
+  EXPECT_EQ(rules.route("other", "paid")->category, "common");
+  EXPECT_EQ(rules.route("acme", "unpaid"), nullptr);
+  EXPECT_EQ(rules.first_provider(*rules.tenant("acme"), Channel::Email)->name, "two");
+  EXPECT_EQ(rules.first_provider(*rules.tenant("other"), Channel::Email)->name, "one");
+  EXPECT_EQ(rules.first_provider(*rules.tenant("other"), Channel::Sms), nullptr);
+  EXPECT_EQ(rules.tenant("nobody"), nullptr);
+  EXPECT_EQ(rules.tenant(TenantId{9}), nullptr);
+}
+
+}  // namespace
+}  // namespace postrider

@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+"""The whole way on both stores: from a plain INSERT, or HTTP, to a provider's socket and back into the store."""
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+
+import harness
+from harness import wait_for
+
+
+class Spine:
+    """What holds on every store."""
+
+    def test_a_committed_row_is_posted_and_a_rolled_back_one_is_not(self):
+        engine = self.start()
+        connection = self.store.connect()
+        message = self.store.insert(connection, type="thing.happened", payload='{"a":1}', entity_id="e-1")
+        cursor = connection.cursor()
+        cursor.execute("BEGIN")
+        cursor.execute(f"INSERT INTO {'postrider_outbox' if self.store.name == 'sqlite' else 'postrider.outbox'} (type, payload) "
+                       "VALUES ('thing.happened', '{\"never\":true}')")
+        cursor.execute("ROLLBACK")
+        wait_for("the POST", lambda: len(self.provider.calls) == 1)
+        self.wait_settled()
+        self.assertEqual(len(self.provider.calls), 1)
+        self.assertEqual(json.loads(self.provider.bodies()[0])["data"], {"a": 1})
+        story = self.command("explain", str(message)).stdout
+        self.assertIn("Turned into 1 delivery", story)
+        self.assertIn("the provider accepted it", story)
+        self.assertEqual(self.notification(engine, message)["status"], "delivered")
+
+    def test_a_rolled_back_transaction_leaves_nothing(self):
+        self.start()
+        self.assertEqual(self.store.query("SELECT count(*) FROM postrider.message")[0][0], 0)
+
+    def test_the_same_key_twice_gives_one_delivery_and_a_duplicate_that_names_the_first(self):
+        engine = self.start()
+        first = self.send(engine, idempotency_key="k-1")
+        again = engine.request("POST", "/api/v1/messages", {"type": "thing.happened", "payload": {}, "idempotency_key": "k-1"})
+        self.assertEqual((again[1]["id"], again[1]["duplicate"]), (first, True))
+        other = engine.request("POST", "/api/v1/messages", {"type": "thing.happened", "payload": {"b": 2}, "idempotency_key": "k-1"})
+        self.assertEqual((other[0], other[1]["error"]["code"]), (422, "IDEMPOTENCY_KEY_REUSED"))
+        row = self.store.insert(self.store.connect(), type="thing.happened", payload="{}", idempotency_key="k-1")
+        self.wait_settled()
+        duplicate = self.notification(engine, row)
+        self.assertEqual((duplicate["state"], duplicate["detail"]), ("duplicate", first))
+        self.assertEqual(len(self.provider.calls), 1)
+
+    def test_one_fact_told_twice_is_sent_once(self):
+        self.start()
+        connection = self.store.connect()
+        for _ in range(3):
+            self.store.insert(connection, type="thing.happened", payload="{}", entity_id="booking-7", version="1")
+        self.store.insert(connection, type="thing.happened", payload="{}", entity_id="booking-7", version="2")
+        self.wait_settled()
+        self.assertEqual(len(self.provider.calls), 2)
+
+    def test_wrong_rows_become_failed_messages_and_stop_nobody(self):
+        engine = self.start()
+        connection = self.store.connect()
+        wrong = [self.store.insert(connection, type="thing.happened", payload="[1]"),
+                 self.store.insert(connection, type="thing.happened", payload="{}", lane="warp"),
+                 self.store.insert(connection, type="thing.happened", payload="{}", channel="pigeon"),
+                 self.store.insert(connection, type="thing.happened", payload="{}", tenant="nobody"),
+                 self.store.insert(connection, type="never.heard.of", payload="{}")]
+        good = self.store.insert(connection, type="thing.happened", payload="{}")
+        self.wait_settled()
+        found = [self.command("--json", "show", str(each)).stdout for each in wrong]
+        states = [(json.loads(text)["state"], json.loads(text)["reason"]["code"]) for text in found]
+        self.assertEqual(states, [("failed", "invalid_payload"), ("failed", "invalid_lane"), ("failed", "invalid_channel"),
+                                  ("failed", "unknown_tenant"), ("ignored", "no_route")])
+        self.assertEqual(self.notification(engine, good)["status"], "delivered")
+
+    def test_a_failing_provider_is_tried_again_with_the_same_key_and_parked_at_the_end(self):
+        self.policy = 'kind = "fixed"\ninterval = "50ms"\nmax_attempts = 3\ntimeout = "2s"'
+        self.configure()
+        self.provider.answer = lambda call: (503, b"busy")
+        engine = self.start()
+        message = self.send(engine)
+        wait_for("parked", lambda: self.notification(engine, message)["status"] == "parked")
+        self.assertEqual(len(self.provider.calls), 3)
+        self.assertEqual(len({call["key"] for call in self.provider.calls}), 1)
+        self.provider.answer = lambda call: (200, b"{}")
+        self.assertIn("1 changed", self.command("retry", message, "--why", "it works again").stdout)
+        wait_for("delivered", lambda: self.notification(engine, message)["status"] == "delivered")
+        self.assertEqual(self.store.query("SELECT action, why FROM postrider.audit"), [("retry", "it works again")])
+
+    def test_an_ignored_message_is_sent_after_a_route_appears_and_it_is_replayed(self):
+        self.start().stop()
+        engine = self.start()
+        message = self.send(engine, type="later.known")
+        wait_for("ignored", lambda: self.notification(engine, message)["state"] == "ignored")
+        engine.stop()
+        self.configure(extra='[[routes]]\ntype = "later.known"\n')
+        engine = self.start()
+        self.assertIn("1 changed", self.command("replay", message).stdout)
+        wait_for("delivered", lambda: self.notification(engine, message)["status"] == "delivered")
+
+    def test_a_message_due_later_waits_and_dispatch_sends_it_now(self):
+        engine = self.start()
+        message = self.send(engine, due_at="2099-01-01T00:00:00Z")
+        wait_for("waiting", lambda: [d["state"] for d in self.notification(engine, message)["deliveries"]] == ["retrying"])
+        self.assertEqual(len(self.provider.calls), 0)
+        self.command("dispatch", "--message", message)
+        wait_for("delivered", lambda: self.notification(engine, message)["status"] == "delivered")
+
+    def test_an_expired_message_is_never_sent(self):
+        self.provider.answer = lambda call: (503, b"")
+        engine = self.start()
+        soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+        message = self.send(engine, expires_at=soon)
+        wait_for("expired", lambda: self.notification(engine, message)["status"] == "expired", 15)
+        calls = len(self.provider.calls)
+        time.sleep(0.5)
+        self.assertEqual(len(self.provider.calls), calls)
+
+    def test_one_event_with_many_recipients_becomes_one_delivery_each_in_chunks(self):
+        self.configure(extra='[[routes]]\ntype = "to.many"\nrecipients = { webhook = "urls[]" }\n')
+        engine = self.start()
+        urls = [f"{self.provider.url}/{number}" for number in range(1200)]
+        message = self.send(engine, type="to.many", entity_id="m-1", payload={"urls": urls + urls[:5]})
+        wait_for("all posted", lambda: len(self.provider.calls) >= 1200, 60)
+        self.wait_settled()
+        self.assertEqual(len({call["path"] for call in self.provider.calls}), 1200)
+        self.assertEqual(len(self.provider.calls), 1200)
+        self.assertEqual(self.notification(engine, message)["state"], "expanded")
+
+    def test_sigterm_under_load_loses_nothing_and_takes_less_than_15_seconds(self):
+        self.provider.answer = lambda call: time.sleep(0.2) or (200, b"{}")
+        engine = self.start()
+        for _ in range(10):
+            engine.request("POST", "/api/v1/messages", [{"type": "thing.happened", "payload": {}} for _ in range(100)])
+        wait_for("it is sending", lambda: len(self.provider.calls) > 10)
+        self.assertLess(engine.stop(), 15)
+        self.assertEqual(self.store.query("SELECT count(*) FROM postrider.queue WHERE node <> 0")[0][0], 0)
+        self.provider.answer = lambda call: (200, b"{}")
+        self.start()
+        self.wait_settled()
+        self.assertEqual(sorted(self.provider.effects().values()), [1] * 1000)
+
+    def test_every_command_has_help_and_answers_in_json(self):
+        engine = self.start()
+        message = self.send(engine)
+        self.wait_settled()
+        for command in ["serve", "migrate", "send", "show", "list", "explain", "retry", "discard", "cancel", "replay", "dispatch", "keys",
+                        "doctor", "config", "version"]:
+            self.assertIn("--help", self.command(command, "--help").stdout)
+        for arguments in [["list"], ["show", message], ["explain", message], ["doctor"], ["config", "check"], ["version"], ["keys", "list"],
+                          ["send", "thing.happened"], ["migrate"]]:
+            json.loads(self.command("--json", *arguments).stdout)
+        self.assertEqual(self.command("show", "nonsense", code=1).stderr.count("\n"), 1)
+        key = self.command("keys", "create", "ci", "--role", "producer").stdout.strip()
+        wait_for("the new key is known", lambda: engine.request("GET", "/api/v1/notifications", key=key)[0] == 403, 10)
+
+
+class OnSqlite(Spine, harness.Case):
+    store_kind = harness.Sqlite
+
+    def test_a_second_engine_on_the_same_file_refuses_to_start(self):
+        self.start()
+        second = self.start(ready=False)
+        self.assertEqual(second.process.wait(20), 1)
+        self.assertIn("another", second.text().lower())
+
+    def test_the_demo_runs_and_its_two_commands_work(self):
+        os.remove(os.path.join(self.home, "postrider.toml"))
+        engine = self.start("--demo")
+        lines = [line.strip() for line in engine.text().splitlines() if line.strip().startswith("curl")]
+        self.assertEqual(len(lines), 2)
+        sent = json.loads(subprocess.run(["bash", "-c", lines[0]], capture_output=True, text=True, check=True).stdout)
+        wait_for("both sandboxes have it", lambda: len(engine.request("GET", "/api/v1/sandbox/messages")[1]["messages"]) == 2)
+        seen = json.loads(subprocess.run(["bash", "-c", lines[1]], capture_output=True, text=True, check=True).stdout)
+        self.assertIn(sent["id"], json.dumps(seen))
+        self.assertEqual(os.stat(os.path.join(self.home, "admin.key")).st_mode & 0o777, 0o600)
+
+    def test_the_application_may_keep_its_own_tables_in_the_same_file(self):
+        self.configure(store_options="shared_with_application = true")
+        self.start()
+        connection = self.store.connect()
+        connection.execute("CREATE TABLE booking (id TEXT PRIMARY KEY, status TEXT)")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO booking VALUES ('b-1', 'confirmed')")
+        connection.execute("INSERT INTO postrider_outbox (type, payload, entity_id) VALUES ('thing.happened', '{}', 'b-1')")
+        connection.execute("COMMIT")
+        wait_for("the POST", lambda: len(self.provider.calls) == 1)
+
+
+class OnPostgres(Spine, harness.Case):
+    store_kind = harness.Postgres
+
+    def test_two_nodes_share_the_work_and_one_takes_over_what_a_killed_one_held(self):
+        self.provider.answer = lambda call: time.sleep(0.05) or (200, b"{}")
+        first, second = self.start(), self.start()
+        for _ in range(10):
+            first.request("POST", "/api/v1/messages", [{"type": "thing.happened", "payload": {}} for _ in range(100)])
+        wait_for("both send", lambda: len(self.provider.calls) > 200)
+        first.kill()
+        killed = time.monotonic()
+        wait_for("the work of the dead node resumes", lambda: self.store.query(
+            "SELECT count(*) FROM postrider.queue q WHERE q.node <> 0 AND NOT EXISTS (SELECT 1 FROM postrider.node n WHERE n.id = q.node)"
+        )[0][0] == 0 and self.store.query("SELECT count(*) FROM postrider.node")[0][0] == 1, 15)
+        self.assertLess(time.monotonic() - killed, 10)
+        self.wait_settled()
+        self.assertEqual(len(self.provider.effects()), 1000)
+        nodes = self.store.query("SELECT count(DISTINCT node) FROM postrider.attempt WHERE outcome = 1")[0][0]
+        self.assertEqual(nodes, 2)
+        second.stop()
+
+    def test_roles_run_in_processes_of_their_own(self):
+        api = self.start("--roles", "api")
+        self.start("--roles", "expand")
+        self.start("--roles", "send")
+        self.start("--roles", "maintain")
+        message = self.send(api)
+        wait_for("delivered", lambda: self.notification(api, message)["status"] == "delivered")
+
+    def test_postgres_gone_at_the_start_is_a_clear_error(self):
+        self.store.url = "postgresql://postgres@127.0.0.1:1/none"
+        self.configure()
+        engine = self.start(ready=False)
+        self.assertEqual(engine.process.wait(20), 1)
+        self.assertIn("PostgreSQL cannot be reached", engine.text())
+
+    def test_cut_connections_are_made_again_and_nothing_is_lost(self):
+        engine = self.start()
+        sent = set()
+        for _ in range(5):
+            for _ in range(20):
+                status, answer = engine.request("POST", "/api/v1/messages", {"type": "thing.happened", "payload": {}})
+                if status == 202:
+                    sent.add(answer["id"])
+            self.store.admin(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.store.database}' "
+                             "AND application_name = 'postrider'")
+            time.sleep(0.3)
+        wait_for("it answers again", lambda: self.answers(engine), 30, 0.2)
+        self.wait_settled(60)
+        self.assertEqual(sent - set(self.provider.effects()), set())
+        self.assertGreater(len(sent), 20)
+
+    def answers(self, engine):
+        try:
+            return engine.request("GET", "/readyz")[0] == 200
+        except OSError:
+            return False
+
+    def test_a_read_only_database_accepts_nothing_and_resumes_afterwards(self):
+        engine = self.start()
+        self.store.admin(f"ALTER DATABASE {self.store.database} SET default_transaction_read_only = on")
+        self.store.admin(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.store.database}'")
+        wait_for("refused", lambda: self.refused(engine), 20, 0.2)
+        self.store.admin(f"ALTER DATABASE {self.store.database} RESET default_transaction_read_only")
+        self.store.admin(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.store.database}'")
+        wait_for("accepted again", lambda: not self.refused(engine), 30, 0.2)
+
+    def refused(self, engine):
+        try:
+            status, answer = engine.request("POST", "/api/v1/messages", {"type": "thing.happened", "payload": {}})
+        except OSError:
+            return True
+        if status != 202:
+            self.assertEqual((status, answer["error"]["code"]), (503, "STORE_UNAVAILABLE"))
+        return status != 202
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())

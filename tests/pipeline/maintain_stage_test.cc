@@ -1,0 +1,125 @@
+// Heartbeat, take-over, promotion and expiry, over the model store.
+#include "pipeline/maintain.h"
+
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "pipeline/expand.h"
+#include "pipeline/faulty_session.h"
+
+namespace postrider {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Keeper : Bench {
+  Rules rules = make_rules();
+  ExpandStage expander{{.store = session, .rules = rules, .ids = ids, .node = node}, 1};
+  MaintainStage stage{session, node};
+
+  static Rules make_rules() {
+    Rules rules;
+    rules.tenants = {{1, "acme", {}}};
+    Template text{.key = "t", .type = "plain", .channel = Channel::Push};
+    text.body = *CompiledText::compile("Hi");
+    rules.templates.push_back(std::move(text));
+    rules.index();
+    return rules;
+  }
+  void queue_due(Instant due_at, std::string expires_at = "") {
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "plain";
+    row.payload = R"({"pushToken":"t"})";
+    row.due_at = format_instant(due_at);
+    row.expires_at = std::move(expires_at);
+    database->insert_outbox(row);
+    ASSERT_TRUE(expander.turn(now));
+  }
+};
+
+TEST(MaintainStage, BeatsOnceASecond) {
+  Keeper k;
+  int beats = 0;
+  for (int i = 0; i < 100; ++i) {
+    beats += k.stage.turn(k.now)->beat ? 1 : 0;
+    k.now += milliseconds{100};
+  }
+  EXPECT_EQ(beats, 10);
+}
+
+TEST(MaintainStage, ABeatThatFailsIsTriedAgainAtTheNextTurn) {
+  Keeper k;
+  k.session.beat_fails = Error{ErrorCode::Unavailable, "gone"};
+  EXPECT_FALSE(k.stage.turn(k.now));
+  k.session.beat_fails.reset();
+  EXPECT_TRUE(k.stage.turn(k.now + milliseconds{5})->beat);
+}
+
+TEST(MaintainStage, ANodeThatWasDeclaredDeadSaysSoAndDoesNothingElse) {
+  Keeper k;
+  ASSERT_TRUE(k.session.remove(k.node));
+  const auto report = k.stage.turn(k.now);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->declared_dead);
+  EXPECT_FALSE(report->beat);
+}
+
+TEST(MaintainStage, WhatHasBecomeDueIsPromotedAndNothingElse) {
+  Keeper k;
+  k.queue_due(k.now + seconds{10});
+  k.queue_due(k.now + seconds{20});
+  EXPECT_EQ(k.stage.turn(k.now)->promoted_rows, 0U);
+  k.now += seconds{10};
+  const auto report = k.stage.turn(k.now);
+  EXPECT_EQ(report->promoted_rows, 1U);
+  EXPECT_EQ(report->promoted, (std::vector<QueueGroup>{{Lane::Standard, Channel::Push, 1}}));
+}
+
+TEST(MaintainStage, WhatExpiresWhileItWaitsIsSettled) {
+  Keeper k;
+  k.queue_due(k.now + seconds{60}, format_instant(k.now + seconds{90}));
+  ASSERT_TRUE(k.stage.turn(k.now));
+  k.now += seconds{100};
+  std::size_t expired = k.stage.turn(k.now)->expired_rows;
+  k.now += seconds{10};
+  expired += k.stage.turn(k.now)->expired_rows;
+  EXPECT_EQ(expired, 1U);
+  ASSERT_EQ(k.database->settled.size(), 1U);
+  EXPECT_EQ(k.database->settled.begin()->second.state, DeliveryState::Expired);
+}
+
+TEST(MaintainStage, ADeadNodesRowsAreTakenOverAfterSeveralSilentRounds) {
+  Keeper k;
+  const NodeId other = k.session.join(k.now, "two")->node;
+  k.queue_due(k.now);
+  const ClaimRequest request{.node = other, .channel = Channel::Push, .shares = {{1, 10, 1}}};
+  ASSERT_EQ(k.session.claim(k.now, request)->size(), 1U);
+  std::vector<NodeId> dead;
+  std::size_t taken = 0;
+  for (int round = 0; round <= kRoundsUntilDead + 1; ++round) {
+    const auto report = k.stage.turn(k.now);
+    if (round < kRoundsUntilDead) {
+      EXPECT_TRUE(report->taken_over.empty()) << round;
+    }
+    dead.insert(dead.end(), report->found_dead.begin(), report->found_dead.end());
+    taken += report->taken_over.size();
+    k.now += seconds{1};
+  }
+  EXPECT_EQ(dead, std::vector{other});
+  EXPECT_EQ(taken, 1U);
+}
+
+TEST(MaintainStage, OnlyTheHeartbeatIsDoneWhereNothingElseIsAskedFor) {
+  Keeper k;
+  k.queue_due(k.now + seconds{1});
+  MaintainStage beat_only{k.session, k.node, MaintainDuties::HeartbeatOnly};
+  k.now += seconds{5};
+  const auto report = beat_only.turn(k.now);
+  EXPECT_TRUE(report->beat);
+  EXPECT_EQ(report->promoted_rows, 0U);
+}
+
+}  // namespace
+}  // namespace postrider

@@ -1,0 +1,198 @@
+#include "store/conformance/world.h"
+
+namespace postrider::conformance {
+namespace {
+
+using Groups = std::vector<IntakeGroup>;
+
+TEST_P(Intake, ANewMessageIsPendingAtOnceAndSurvivesAReopening) {
+  const NewMessage made = w.offered(w.row());
+  const auto answers = must(w.a->accept(w.now, Groups{{made}}));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0][0].verdict, Admission::New);
+  EXPECT_EQ(answers[0][0].first, made.candidate.uuid);
+  w.a.session.reset();
+  w.database->reopen();
+  w.a = w.join("again");
+  const MessageView view = w.look(made.candidate.uuid);
+  EXPECT_EQ(view.state, MessageState::Pending);
+  EXPECT_EQ(view.message.type, "booking.made");
+  EXPECT_EQ(view.message.tenant, w.acme);
+  EXPECT_EQ(view.message.payload, R"({"name":"Ada"})");
+}
+
+TEST_P(Intake, NothingToAcceptIsFine) { EXPECT_TRUE(must(w.a->accept(w.now, Groups{})).empty()); }
+
+TEST_P(Intake, TheSameKeyAndBodyAgainIsADuplicateThatNamesTheFirst) {
+  OutboxRow row = w.row();
+  row.idempotency_key = "k1";
+  const NewMessage first = w.offered(row);
+  row.id = format_uuid(w.uuid());
+  const NewMessage second = w.offered(row);
+  must(w.a->accept(w.now, Groups{{first}}));
+  const auto answers = must(w.a->accept(w.now, Groups{{second}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::Duplicate);
+  EXPECT_EQ(answers[0][0].first, first.candidate.uuid);
+  EXPECT_EQ(must(w.a->stats({})).outbox, 1U);
+}
+
+TEST_P(Intake, TheSameIdAgainIsADuplicate) {
+  const NewMessage made = w.offered(w.row());
+  must(w.a->accept(w.now, Groups{{made}}));
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{made}}))[0][0].verdict, Admission::Duplicate);
+  EXPECT_EQ(must(w.a->stats({})).outbox, 1U);
+}
+
+TEST_P(Intake, ADuplicateIsStillSeenAfterTheFirstWasExpanded) {
+  OutboxRow row = w.row();
+  row.idempotency_key = "k1";
+  const NewMessage first = w.offered(row);
+  must(w.a->accept(w.now, Groups{{first}}));
+  must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  row.id = format_uuid(w.uuid());
+  const auto answers = must(w.a->accept(w.now, Groups{{w.offered(row)}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::Duplicate);
+  EXPECT_EQ(answers[0][0].first, first.candidate.uuid);
+}
+
+TEST_P(Intake, AReusedKeyRefusesItsWholeGroupAndNoOther) {
+  OutboxRow taken = w.row();
+  taken.idempotency_key = "k1";
+  must(w.a->accept(w.now, Groups{{w.offered(taken)}}));
+  OutboxRow reused = w.row("something.else");
+  reused.idempotency_key = "k1";
+  const NewMessage innocent = w.offered(w.row());
+  const NewMessage elsewhere = w.offered(w.row());
+  const auto answers = must(w.a->accept(w.now, Groups{{innocent, w.offered(reused)}, {elsewhere}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::New);
+  EXPECT_EQ(answers[0][1].verdict, Admission::KeyReused);
+  EXPECT_EQ(answers[1][0].verdict, Admission::New);
+  EXPECT_EQ(must(w.a->stats({})).outbox, 2U);
+  EXPECT_EQ(error_of(w.a->message({}, innocent.candidate.uuid)), ErrorCode::NotFound);
+  EXPECT_EQ(w.look(elsewhere.candidate.uuid).state, MessageState::Pending);
+}
+
+TEST_P(Intake, ARefusedGroupLeavesItsKeysFree) {
+  OutboxRow taken = w.row();
+  taken.idempotency_key = "k1";
+  must(w.a->accept(w.now, Groups{{w.offered(taken)}}));
+  OutboxRow reused = w.row("something.else");
+  reused.idempotency_key = "k1";
+  OutboxRow fresh = w.row();
+  fresh.idempotency_key = "k2";
+  must(w.a->accept(w.now, Groups{{w.offered(fresh), w.offered(reused)}}));
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{w.offered(fresh)}}))[0][0].verdict, Admission::New);
+}
+
+TEST_P(Intake, OfTwoWithOneKeyInOneBatchTheEarlierIsNew) {
+  OutboxRow row = w.row();
+  row.idempotency_key = "k1";
+  const NewMessage first = w.offered(row);
+  row.id = format_uuid(w.uuid());
+  const NewMessage second = w.offered(row);
+  row.id = format_uuid(w.uuid());
+  const NewMessage third = w.offered(row);
+  const auto answers = must(w.a->accept(w.now, Groups{{first, second}, {third}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::New);
+  EXPECT_EQ(answers[0][1].verdict, Admission::Duplicate);
+  EXPECT_EQ(answers[1][0].verdict, Admission::Duplicate);
+  EXPECT_EQ(answers[1][0].first, first.candidate.uuid);
+  EXPECT_EQ(must(w.a->stats({})).outbox, 1U);
+}
+
+TEST_P(Intake, OneKeyInTwoTenantsIsTwoKeys) {
+  OutboxRow mine = w.row("t", "acme");
+  OutboxRow theirs = w.row("t", "other");
+  mine.idempotency_key = theirs.idempotency_key = "k1";
+  const auto answers = must(w.a->accept(w.now, Groups{{w.offered(mine)}, {w.offered(theirs)}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::New);
+  EXPECT_EQ(answers[1][0].verdict, Admission::New);
+}
+
+TEST_P(Intake, ARowThatWasAcceptedKeepsItsInnerIdWhenItIsExpanded) {
+  const NewMessage made = w.offered(w.row());
+  must(w.a->accept(w.now, Groups{{made}}));
+  const RowId promised = w.look(made.candidate.uuid).message.id;
+  EXPECT_NE(promised, 0);
+  must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  const MessageView view = w.look(made.candidate.uuid);
+  EXPECT_EQ(view.message.id, promised);
+  EXPECT_EQ(view.state, MessageState::Expanded);
+  EXPECT_EQ(view.deliveries.size(), 1U);
+}
+
+TEST_P(Intake, EveryFieldOfARowComesThrough) {
+  OutboxRow row = w.row();
+  row.topic = "topic";
+  row.entity_id = "e1";
+  row.version = "2";
+  row.idempotency_key = "key \xE2\x82\xAC";
+  row.sealed = "c2VhbGVk";
+  row.lane = "bulk";
+  row.category = "marketing";
+  row.locale = "de-AT";
+  row.origin = "shop";
+  row.correlation_id = "c1";
+  row.traceparent = "00-abc";
+  row.schema_version = "1.0";
+  row.occurred_at = "2026-03-15T09:30:00Z";
+  row.due_at = "@1790000000000001";
+  row.expires_at = "2026-12-31T00:00:00Z";
+  row.source_site = "site";
+  row.source_instance = "instance";
+  row.source_script = "script";
+  row.site_enqueued_at = "2026-03-15T09:30:00Z";
+  row.type_data = R"({"a":1})";
+  row.channel = "email";
+  row.recipient = "bob@example.org";
+  row.contact = "bob";
+  row.list = "all";
+  row.subject = "s";
+  row.body = "b\nc";
+  row.template_key = "t";
+  const NewMessage made = w.offered(row);
+  must(w.a->accept(w.now, Groups{{made}}));
+  std::vector<OutboxRow> seen;
+  must(w.a->expand(w.now, w.a.id, 10, [&](std::span<const OutboxRow> rows) {
+    seen.assign(rows.begin(), rows.end());
+    return w.decide(w.a)(rows);
+  }));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(body_hash(seen[0]), body_hash(row));
+  EXPECT_EQ(seen[0].id, row.id);
+  EXPECT_EQ(seen[0].idempotency_key, row.idempotency_key);
+  const Message kept = w.look(made.candidate.uuid).message;
+  const Message read = read_row(row).message;
+  EXPECT_EQ(kept.topic, read.topic);
+  EXPECT_EQ(kept.entity_id, read.entity_id);
+  EXPECT_EQ(kept.version, read.version);
+  EXPECT_EQ(kept.idempotency_key, read.idempotency_key);
+  EXPECT_EQ(kept.sealed, read.sealed);
+  EXPECT_EQ(kept.lane, read.lane);
+  EXPECT_EQ(kept.category, read.category);
+  EXPECT_EQ(kept.locale, read.locale);
+  EXPECT_EQ(kept.origin, read.origin);
+  EXPECT_EQ(kept.correlation_id, read.correlation_id);
+  EXPECT_EQ(kept.traceparent, read.traceparent);
+  EXPECT_EQ(kept.schema_version, read.schema_version);
+  EXPECT_EQ(kept.occurred_at, read.occurred_at);
+  EXPECT_EQ(kept.due_at, read.due_at);
+  EXPECT_EQ(kept.expires_at, read.expires_at);
+  EXPECT_EQ(kept.source_site, read.source_site);
+  EXPECT_EQ(kept.source_instance, read.source_instance);
+  EXPECT_EQ(kept.source_script, read.source_script);
+  EXPECT_EQ(kept.site_enqueued_at, read.site_enqueued_at);
+  EXPECT_EQ(kept.type_data, read.type_data);
+  EXPECT_EQ(kept.channel, read.channel);
+  EXPECT_EQ(kept.recipient, read.recipient);
+  EXPECT_EQ(kept.contact, read.contact);
+  EXPECT_EQ(kept.list, read.list);
+  EXPECT_EQ(kept.subject, read.subject);
+  EXPECT_EQ(kept.body, read.body);
+  EXPECT_EQ(kept.template_key, read.template_key);
+  EXPECT_EQ(kept.tenant_name, "acme");
+}
+
+}  // namespace
+POSTRIDER_FOR_EVERY_STORE(Intake);
+}  // namespace postrider::conformance

@@ -1,0 +1,236 @@
+#include "store/conformance/world.h"
+
+namespace postrider::conformance {
+namespace {
+
+// A delivery whose first node was lost in the middle of its call: `lost` is that node's lease, `taken` ours.
+struct Lost {
+  Sent sent;
+  Claim lost;
+  Claim taken;
+};
+Lost lose_a_node(World& w, const Plan& plan = {}) {
+  Lost out;
+  out.sent = w.send_one(plan);
+  const Node b = w.join("b");
+  ClaimRequest request = w.request(1, plan);
+  request.node = b.id;
+  out.lost = must(b->claim(w.now, request)).at(0);
+  must(w.a->remove(b.id));
+  out.taken = must(w.a->take_over(w.now, w.a.id, 10)).at(0);
+  return out;
+}
+Completion node_lost(World& w, const Claim& taken, DeliveryState state) {
+  Completion c = w.completion(taken, state);
+  c.attempt = w.attempt(OutcomeKind::Unclear, Reason::NodeLost);
+  c.attempt_fence = taken.lease.fence - 1;
+  c.verdict.reason = Reason::NodeLost;
+  return c;
+}
+
+TEST_P(Recording, AnAcceptedDeliveryIsSettledWithItsAttempt) {
+  const Sent sent = w.send_one();
+  const Claim claim = w.claim_one();
+  w.pass(std::chrono::seconds{1});
+  Completion c = w.completion(claim, DeliveryState::Sent);
+  c.detail = "queued as 42";
+  EXPECT_EQ(w.record(c), Recorded::Applied);
+  const DeliveryView view = w.look(sent);
+  EXPECT_EQ(view.state, DeliveryState::Sent);
+  EXPECT_EQ(view.reason, Reason::AcceptedByProvider);
+  EXPECT_EQ(view.detail, "queued as 42");
+  EXPECT_EQ(view.attempts, 1);
+  EXPECT_EQ(view.since, w.now);
+  ASSERT_EQ(view.tries.size(), 1U);
+  const AttemptView& t = view.tries[0];
+  EXPECT_EQ(t.number, 1);
+  EXPECT_EQ(t.fence, 1);
+  EXPECT_FALSE(t.late);
+  EXPECT_EQ(t.provider, "mail");
+  EXPECT_EQ(t.outcome, OutcomeKind::Accepted);
+  EXPECT_EQ(t.reason, Reason::AcceptedByProvider);
+  EXPECT_EQ(t.provider_message_id, "provider-1");
+  EXPECT_EQ(t.excerpt, "250 ok");
+  EXPECT_EQ(t.started_at, w.now);
+  EXPECT_EQ(t.ended_at, w.now + std::chrono::milliseconds{20});
+  EXPECT_TRUE(must(w.a->heads()).empty());
+}
+
+TEST_P(Recording, EveryEndOfALeaseGoesWhereItsVerdictSays) {
+  for (const DeliveryState state :
+       {DeliveryState::Sent, DeliveryState::Delivered, DeliveryState::Retrying, DeliveryState::Parked,
+        DeliveryState::Expired, DeliveryState::Cancelled, DeliveryState::Suppressed}) {
+    const Sent sent = w.send_one();
+    EXPECT_EQ(w.record(w.completion(w.claim_one(), state)), Recorded::Applied);
+    EXPECT_EQ(w.look(sent).state, state);
+  }
+}
+
+TEST_P(Recording, AStateThatNoLeaseCanEndInIsRefusedAndNothingIsWritten) {
+  const auto sent = w.send(2);
+  const auto claims = w.claim(2);
+  const Completion batch[] = {w.completion(claims[0], DeliveryState::Sent),
+                              w.completion(claims[1], DeliveryState::Discarded)};
+  EXPECT_EQ(error_of(w.a->record(w.now, batch)), ErrorCode::Invalid);
+  EXPECT_EQ(w.look(sent[0]).state, DeliveryState::Sending);
+}
+
+TEST_P(Recording, ARetryWaitsForItsTimeWithItsCountReasonAndFence) {
+  const Sent sent = w.send_one();
+  Completion c = w.completion(w.claim_one(), DeliveryState::Retrying);
+  c.verdict.attempt = 1;
+  EXPECT_EQ(w.record(c), Recorded::Applied);
+  const DeliveryView view = w.look(sent);
+  EXPECT_EQ(view.state, DeliveryState::Retrying);
+  EXPECT_EQ(view.reason, Reason::ServerBusy);
+  EXPECT_EQ(view.detail, "503");
+  EXPECT_EQ(view.due_at, c.verdict.due_at);
+  EXPECT_EQ(view.attempts, 1);
+  w.pass(std::chrono::minutes{1});
+  must(w.a->promote(w.now, 10));
+  const Claim again = w.claim_one();
+  EXPECT_EQ(again.lease.attempt, 2);
+  EXPECT_EQ(again.lease.fence, 2);
+}
+
+TEST_P(Recording, AnAttemptThatDoesNotCountIsNotCounted) {
+  const Sent sent = w.send_one();
+  Completion c = w.completion(w.claim_one(), DeliveryState::Retrying);
+  c.verdict.attempt = 0;  // our own settings were wrong
+  w.record(c);
+  EXPECT_EQ(w.look(sent).attempts, 0);
+  EXPECT_EQ(w.look(sent).tries.at(0).number, 1);
+}
+
+TEST_P(Recording, AParkedDeliverySaysWhySinceWhen) {
+  const Sent sent = w.send_one();
+  w.park(w.claim_one());
+  const DeliveryView view = w.look(sent);
+  EXPECT_EQ(view.state, DeliveryState::Parked);
+  EXPECT_EQ(view.reason, Reason::InvalidRecipient);
+  EXPECT_EQ(view.detail, "no such user");
+  EXPECT_EQ(view.attempts, 1);
+  EXPECT_EQ(view.since, w.now);
+}
+
+TEST_P(Recording, WithoutACallThereIsNoAttempt) {
+  const Sent sent = w.send_one();
+  w.record(w.completion(w.claim_one(), DeliveryState::Expired));
+  EXPECT_EQ(w.look(sent).state, DeliveryState::Expired);
+  EXPECT_TRUE(w.look(sent).tries.empty());
+}
+
+TEST_P(Recording, ABatchIsAnsweredOneByOneInItsOrder) {
+  w.send(3);
+  const auto claims = w.claim(3);
+  const Lease given_back[] = {claims[1].lease};
+  must(w.a->release(w.now, given_back));
+  std::vector<Completion> batch;
+  for (const Claim& claim : claims) batch.push_back(w.completion(claim, DeliveryState::Sent));
+  EXPECT_EQ(must(w.a->record(w.now, batch)), (std::vector{Recorded::Applied, Recorded::Stale, Recorded::Applied}));
+  EXPECT_TRUE(must(w.a->record(w.now, std::span<const Completion>{})).empty());
+}
+
+TEST_P(Recording, AStaleCompletionMovesNothingButLeavesItsAttempt) {
+  const Lost lost = lose_a_node(w);
+  EXPECT_EQ(w.record(node_lost(w, lost.taken, DeliveryState::Retrying)), Recorded::Applied);
+  Completion late = w.completion(lost.lost, DeliveryState::Parked);
+  EXPECT_EQ(w.record(late), Recorded::Stale);
+  const DeliveryView view = w.look(lost.sent);
+  EXPECT_EQ(view.state, DeliveryState::Retrying);
+  ASSERT_EQ(view.tries.size(), 2U);
+  EXPECT_EQ(view.tries[0].outcome, OutcomeKind::Unclear);
+  EXPECT_EQ(view.tries[0].fence, 1);
+  EXPECT_FALSE(view.tries[0].late);
+  EXPECT_EQ(view.tries[1].outcome, OutcomeKind::Permanent);
+  EXPECT_EQ(view.tries[1].fence, 1);
+  EXPECT_TRUE(view.tries[1].late);
+  EXPECT_EQ(view.tries[1].provider, "mail");
+}
+
+TEST_P(Recording, ALateAcceptedEndsARepeatThatIsDeferred) {
+  const Lost lost = lose_a_node(w);
+  w.record(node_lost(w, lost.taken, DeliveryState::Retrying));
+  EXPECT_EQ(w.record(w.completion(lost.lost, DeliveryState::Sent)), Recorded::Stale);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Sent);
+  EXPECT_EQ(w.look(lost.sent).reason, Reason::LateAnswer);
+  EXPECT_EQ(must(w.a->promote(w.now + std::chrono::hours{1}, 10)).rows, 0U);
+}
+
+TEST_P(Recording, ALateAcceptedEndsARepeatThatWaitsInTheQueue) {
+  const Lost lost = lose_a_node(w);
+  w.record(node_lost(w, lost.taken, DeliveryState::Retrying));
+  w.pass(std::chrono::minutes{1});
+  must(w.a->promote(w.now, 10));
+  EXPECT_EQ(w.record(w.completion(lost.lost, DeliveryState::Delivered)), Recorded::Stale);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Delivered);
+  EXPECT_EQ(w.look(lost.sent).reason, Reason::LateAnswer);
+  EXPECT_TRUE(w.claim(10).empty());
+}
+
+TEST_P(Recording, ALateAcceptedEndsADeliveryThatWasParked) {
+  const Lost lost = lose_a_node(w);
+  w.record(node_lost(w, lost.taken, DeliveryState::Parked));
+  EXPECT_EQ(w.record(w.completion(lost.lost, DeliveryState::Sent)), Recorded::Stale);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Sent);
+  EXPECT_EQ(must(w.a->stats({})).parked, 0U);
+}
+
+TEST_P(Recording, ALateAcceptedLeavesARepeatAloneThatIsBeingSent) {
+  const Lost lost = lose_a_node(w);
+  EXPECT_EQ(w.record(w.completion(lost.lost, DeliveryState::Sent)), Recorded::Stale);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Sending);
+  EXPECT_EQ(w.record(w.completion(lost.taken, DeliveryState::Delivered)), Recorded::Applied);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Delivered);
+  EXPECT_EQ(w.look(lost.sent).reason, Reason::AcceptanceIsTheEnd);
+}
+
+TEST_P(Recording, ALateAnswerDoesNotMoveWhatIsSettled) {
+  const Lost lost = lose_a_node(w);
+  w.record(node_lost(w, lost.taken, DeliveryState::Cancelled));
+  EXPECT_EQ(w.record(w.completion(lost.lost, DeliveryState::Sent)), Recorded::Stale);
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Cancelled);
+  EXPECT_EQ(w.look(lost.sent).tries.size(), 2U);
+}
+
+TEST_P(Recording, ABatchRecordedAgainBecauseItsAnswerWasLostAddsNothing) {
+  const Sent sent = w.send_one();
+  const Completion c = w.completion(w.claim_one(), DeliveryState::Sent);
+  EXPECT_EQ(w.record(c), Recorded::Applied);
+  EXPECT_EQ(w.record(c), Recorded::Stale);
+  EXPECT_EQ(w.look(sent).state, DeliveryState::Sent);
+  EXPECT_EQ(w.look(sent).tries.size(), 1U);
+}
+
+TEST_P(Recording, ALateAnswerReportedTwiceIsKeptOnce) {
+  const Lost lost = lose_a_node(w);
+  w.record(node_lost(w, lost.taken, DeliveryState::Retrying));
+  w.record(w.completion(lost.lost, DeliveryState::Parked));
+  w.record(w.completion(lost.lost, DeliveryState::Parked));
+  EXPECT_EQ(w.look(lost.sent).tries.size(), 2U);
+}
+
+TEST_P(Recording, TheSecretGoesWithTheLastDeliveryThatIsSettled) {
+  OutboxRow row = w.row();
+  row.sealed = "c2VhbGVk";
+  const Sent sent = w.send_one({.deliveries = 2}, row);
+  EXPECT_EQ(w.look(sent.uuid).message.sealed, "c2VhbGVk");
+  const auto claims = w.claim(2);
+  w.record(w.completion(claims[0], DeliveryState::Sent));
+  EXPECT_EQ(w.look(sent.uuid).message.sealed, "c2VhbGVk");
+  w.park(claims[1]);
+  EXPECT_EQ(w.look(sent.uuid).message.sealed, "c2VhbGVk") << "a parked delivery may be sent again";
+  must(w.a->discard(w.now, w.by_ada, std::vector<RowId>{claims[1].lease.id}));
+  EXPECT_EQ(w.look(sent.uuid).message.sealed, "");
+}
+
+TEST_P(Recording, AMessageWhoseDeliveriesAllEndAtOnceKeepsNoSecret) {
+  OutboxRow row = w.row();
+  row.sealed = "c2VhbGVk";
+  const Sent sent = w.send_one({.placement = {DeliveryState::Expired, Reason::Expired, "too late", {}}}, row);
+  EXPECT_EQ(w.look(sent.uuid).message.sealed, "");
+}
+
+}  // namespace
+POSTRIDER_FOR_EVERY_STORE(Recording);
+}  // namespace postrider::conformance
