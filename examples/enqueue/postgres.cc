@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   PGconn* const c = connection.get();
   if (!run(c, "CREATE TABLE IF NOT EXISTS booking (id text PRIMARY KEY, status text NOT NULL)")) return 1;
   if (!run(c, "BEGIN")) return 1;
-  if (!run(c, "INSERT INTO booking VALUES ('cpp-1', 'confirmed') ON CONFLICT (id) DO UPDATE SET status = 'confirmed'")) return 1;
+  if (!run(c, "INSERT INTO booking VALUES ('cpp-1', 'confirmed') ON CONFLICT (id) DO UPDATE SET status = 'confirmed'"))
+    return 1;
   const postrider::Enqueued enqueued = postrider::enqueue(c, {.type = "booking.confirmed",
                                                               .payload = R"({"bookingId":"cpp-1"})",
                                                               .entity_id = "cpp-1",

@@ -23,7 +23,9 @@ int main(int argc, char** argv) {
   if (!run(raw, "PRAGMA synchronous = FULL")) return 1;
   if (!run(raw, "CREATE TABLE IF NOT EXISTS booking (id TEXT PRIMARY KEY, status TEXT NOT NULL)")) return 1;
   if (!run(raw, "BEGIN IMMEDIATE")) return 1;
-  if (!run(raw, "INSERT INTO booking VALUES ('cpp-1', 'confirmed') ON CONFLICT (id) DO UPDATE SET status = 'confirmed'")) return 1;
+  if (!run(raw,
+           "INSERT INTO booking VALUES ('cpp-1', 'confirmed') ON CONFLICT (id) DO UPDATE SET status = 'confirmed'"))
+    return 1;
   const postrider::Enqueued enqueued = postrider::enqueue(raw, {.type = "booking.confirmed",
                                                                 .payload = R"({"bookingId":"cpp-1"})",
                                                                 .entity_id = "cpp-1",

@@ -6,8 +6,9 @@ namespace postrider {
 [[noreturn]] void die(std::string_view what, const char* file = "", int line = 0);
 }  // namespace postrider
 
-#define POSTRIDER_CHECK(condition)                                                                     \
-  do {                                                                                                 \
-    if (!(condition)) [[unlikely]] ::postrider::die("check failed: " #condition, __FILE__, __LINE__);  \
+#define POSTRIDER_CHECK(condition)                                       \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::postrider::die("check failed: " #condition, __FILE__, __LINE__); \
   } while (false)
 #define POSTRIDER_DIE(what) ::postrider::die(what, __FILE__, __LINE__)

@@ -95,7 +95,8 @@ void Dispatcher::take(event::ClaimFailed failed, Instant) {
   --claims_open_;
   for (const TenantShare& share : failed.request.shares) {
     parts_.places.give_back(share.provider, share.quota);
-    forget(failed.request, share.tenant, Unless::Nothing);  // The next look at the heads finds them again: no busy loop.
+    forget(failed.request, share.tenant,
+           Unless::Nothing);  // The next look at the heads finds them again: no busy loop.
   }
 }
 
@@ -363,8 +364,8 @@ void Dispatcher::plan_claims_for(Desk& desk, Instant now) {
   }
   parts_.places.set_open(id, prefetchable.empty());
   plan_at_most_once(desk, at_most_once);
-  // A claim for a handful of rows costs as much as one for a hundred, so a busy provider is topped up in strides. Priority
-  // does not wait for that while none of it is at hand.
+  // A claim for a handful of rows costs as much as one for a hundred, so a busy provider is topped up in strides.
+  // Priority does not wait for that while none of it is at hand.
   const int free = parts_.places.free(id);
   const bool topped_up = parts_.places.used(id) > 0 && free <= desk.rule->window / 4;
   std::vector<LaneDemand> demands;

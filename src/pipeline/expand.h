@@ -43,7 +43,7 @@ class ExpandStage {
   Parts parts_;
   Prng random_;
   std::size_t rows_max_ = kRowsPerTurn;
-  std::optional<ExpandWork> begun_;     // held by this node, some chunks written
+  std::optional<ExpandWork> begun_;                           // held by this node, some chunks written
   std::optional<std::pair<ExpandWork, std::string>> failed_;  // still to be put off, and why
   int refused_alone_ = 0;                                     // how often the store refused one row by itself
   std::string refusal_;

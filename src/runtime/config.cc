@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "base/text.h"
@@ -32,7 +33,7 @@ class ConfigReader {
     for (TomlTable& entry : root.tables("templates")) read_template(entry);
     for (TomlTable& policy : root.tables("policies")) read_policy(policy);
     root.finish();
-    check_references(root);
+    check_references();
   }
 
  private:
@@ -89,6 +90,10 @@ class ConfigReader {
       }
       chains.push_back({*channel, table.texts(key)});
       if (chains.back().providers.empty()) table.problem(key, "names no provider");
+      for (const std::string& name : chains.back().providers) {
+        references_.push_back(
+            [this, table, key, channel = *channel, name] { check_provider(table, key, channel, name); });
+      }
     }
     return chains;
   }
@@ -121,10 +126,19 @@ class ConfigReader {
     for (const SettingRule& rule : adapter->settings) read_setting(rule, table, provider.settings);
     table.finish();
     if (!problems_.first()) {
-      if (auto made = adapter->make(provider.settings); !made) table.problem("type", made.error().text);
-      if (auto endpoint = adapter->endpoint(provider.settings); !endpoint) table.problem("type", endpoint.error().text);
+      if (auto made = adapter->make(provider.settings); !made) blame(*adapter, table, made.error().text);
+      if (auto endpoint = adapter->endpoint(provider.settings); !endpoint)
+        blame(*adapter, table, endpoint.error().text);
     }
     config_.providers.push_back(std::move(provider));
+  }
+
+  // An adapter's complaint begins with the key that it is about.
+  static void blame(const Adapter& adapter, TomlTable& table, std::string_view text) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    const bool is_key = std::any_of(adapter.settings.begin(), adapter.settings.end(),
+                                    [&](const SettingRule& rule) { return rule.key == word; });
+    table.problem(is_key ? word : "type", is_key ? trim(text.substr(word.size())) : text);
   }
 
   void read_setting(const SettingRule& rule, TomlTable& table, ProviderSettings& settings) {
@@ -134,7 +148,7 @@ class ConfigReader {
         if (const auto value = table.text(key)) settings.values[key] = *value;
         break;
       case SettingKind::Number:
-        if (const auto value = table.number(key, 0, 1'000'000)) settings.values[key] = std::to_string(*value);
+        if (const auto value = table.number(key, 1, 1'000'000)) settings.values[key] = std::to_string(*value);
         break;
       case SettingKind::Flag:
         if (const auto value = table.flag(key)) settings.values[key] = *value ? "true" : "false";
@@ -169,6 +183,7 @@ class ConfigReader {
       auto read = sources_.read_file(*file);
       if (!read) table.problem(key, read.error().text);
       if (read) value = std::string{trim(*read)};
+      if (read && value.empty()) table.problem(key, fmt::format("the file {} is empty", *file));
     }
     settings.secrets[key] = Secret{std::move(value)};
   }
@@ -177,6 +192,9 @@ class ConfigReader {
     TenantConfig tenant;
     tenant.name = table.text_or("name", "");
     if (tenant.name.empty()) table.problem("name", "is required");
+    for (const TenantConfig& other : config_.tenants) {
+      if (other.name == tenant.name) table.problem("name", fmt::format("\"{}\" is given twice", tenant.name));
+    }
     tenant.chains = read_chains(table.table("channels"));
     table.finish();
     config_.tenants.push_back(std::move(tenant));
@@ -187,6 +205,7 @@ class ConfigReader {
     route.type = table.text_or("type", "");
     if (route.type.empty()) table.problem("type", "is required");
     route.tenant = table.text_or("tenant", "");
+    refer_to_tenant(table, route.tenant);
     route.lane = table.word<Lane>("lane", parse_lane, kLaneNames);
     route.guarantee = table.word<Guarantee>("guarantee", parse_guarantee, "at_least_once, at_most_once, reconcile")
                           .value_or(Guarantee::AtLeastOnce);
@@ -223,6 +242,7 @@ class ConfigReader {
     entry.key = table.text_or("key", "");
     if (entry.key.empty()) table.problem("key", "is required");
     entry.tenant = table.text_or("tenant", "");
+    refer_to_tenant(table, entry.tenant);
     entry.type = table.text_or("type", "");
     if (entry.type.empty()) table.problem("type", "is required");
     const auto channel = table.word<Channel>("channel", parse_channel, kChannelNames);
@@ -282,7 +302,9 @@ class ConfigReader {
     if (const auto factor = table.real("factor")) policy.factor = *factor;
     if (policy.factor < 1.0 || policy.factor > 100.0) table.problem("factor", "must be from 1 to 100");
     if (const auto most = table.number("max_attempts", 1, 100)) policy.attempts_max = static_cast<int>(*most);
-    for (const std::string& step : table.texts("ladder")) {
+    const auto steps = table.texts("ladder");
+    if (!steps.empty()) policy.ladder.clear();
+    for (const std::string& step : steps) {
       const auto delay = parse_duration(step);
       if (!delay) table.problem("ladder", fmt::format("\"{}\" is not a duration", step));
       policy.ladder.push_back(delay.value_or(Duration{}));
@@ -293,42 +315,35 @@ class ConfigReader {
     config_.policies.push_back(std::move(rule));
   }
 
-  void check_references(TomlTable& root) {
+  void check_references() {
     if (config_.tenants.empty()) config_.tenants.push_back({"default", {}});
-    const auto check = [&](const std::vector<ChainConfig>& chains) {
-      for (const ChainConfig& chain : chains) {
-        for (const std::string& name : chain.providers) {
-          const auto found = std::find_if(config_.providers.begin(), config_.providers.end(),
-                                          [&](const ProviderConfig& p) { return p.settings.name == name; });
-          if (found == config_.providers.end()) {
-            root.problem("channels", fmt::format("{}: there is no provider \"{}\"", to_text(chain.channel), name));
-          } else if (found->settings.channel != chain.channel) {
-            root.problem("channels", fmt::format("{}: provider \"{}\" serves {}", to_text(chain.channel), name,
-                                                 to_text(found->settings.channel)));
-          }
-        }
-      }
-    };
-    check(config_.chains);
-    for (const TenantConfig& tenant : config_.tenants) check(tenant.chains);
-    const auto known_tenant = [&](const std::string& name) {
-      return name.empty() || std::any_of(config_.tenants.begin(), config_.tenants.end(),
-                                         [&](const TenantConfig& t) { return t.name == name; });
-    };
-    for (const Route& route : config_.routes) {
-      if (!known_tenant(route.tenant))
-        root.problem("routes", fmt::format("\"{}\": there is no tenant \"{}\"", route.type, route.tenant));
+    for (const auto& check : references_) check();
+  }
+
+  void check_provider(const TomlTable& table, const std::string& key, Channel channel, const std::string& name) {
+    const auto found = std::find_if(config_.providers.begin(), config_.providers.end(),
+                                    [&](const ProviderConfig& p) { return p.settings.name == name; });
+    if (found == config_.providers.end()) {
+      table.problem(key, fmt::format("there is no provider \"{}\"", name));
+    } else if (found->settings.channel != channel) {
+      table.problem(key, fmt::format("provider \"{}\" serves {}", name, to_text(found->settings.channel)));
     }
-    for (const Template& entry : config_.templates) {
-      if (!known_tenant(entry.tenant))
-        root.problem("templates", fmt::format("\"{}\": there is no tenant \"{}\"", entry.key, entry.tenant));
-    }
+  }
+
+  void refer_to_tenant(const TomlTable& table, const std::string& name) {
+    if (name.empty()) return;
+    references_.push_back([this, table, name] {
+      const bool known = std::any_of(config_.tenants.begin(), config_.tenants.end(),
+                                     [&](const TenantConfig& t) { return t.name == name; });
+      if (!known) table.problem("tenant", fmt::format("there is no tenant \"{}\"", name));
+    });
   }
 
   Config& config_;
   Problems& problems_;
   const std::vector<Adapter>& adapters_;
   const ConfigSources& sources_;
+  std::vector<std::function<void()>> references_;  // checked when everything has been read
 };
 
 std::string environment(const std::string& name) {
@@ -419,10 +434,12 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
       return found == provider.settings.values.end() ? std::string{} : found->second;
     };
     if (adapter->type == "webhook") rule.fixed_recipient = value("url");
-    if (const std::string most = value("max_attempts"); !most.empty()) {
+    const std::string most = value("max_attempts");
+    const std::string interval = value("retry_interval");
+    if (!most.empty() || !interval.empty()) {
       Policy own = *preset_policy("fixed");
-      own.attempts_max = std::max(1, std::atoi(most.c_str()));
-      own.base = parse_duration(value("retry_interval")).value_or(own.base);
+      if (!most.empty()) own.attempts_max = std::max(1, std::atoi(most.c_str()));
+      own.base = parse_duration(interval).value_or(own.base);
       rule.own_policy = own;
     }
     rules.providers.push_back(std::move(rule));

@@ -252,8 +252,8 @@ void Engine::run_maintain(StoreSession& session) {
   }
 }
 
-// The store may hold rows in our name that we know nothing of. Only a node with another name can find them: they are then rows of a
-// node that is gone.
+// The store may hold rows in our name that we know nothing of. Only a node with another name can find them: they are
+// then rows of a node that is gone.
 void Engine::lost_track(std::string_view of) {
   if (starting_anew_.exchange(true)) return;
   log_error("the answer to {} was lost; node {} starts anew, so that what it may hold is taken over", of, lease_.node);

@@ -143,7 +143,7 @@ class TomlTable {
     asked_.emplace(key);
     return table_ == nullptr ? nullptr : table_->get(key);
   }
-  void problem(std::string_view key, std::string_view reason) {
+  void problem(std::string_view key, std::string_view reason) const {
     const toml::node* node = table_ != nullptr ? table_->get(key) : nullptr;
     problems_.add(node != nullptr ? node : static_cast<const toml::node*>(table_), name(key), reason);
   }

@@ -24,11 +24,42 @@ TEST(Json, GoodDocumentsAreRead) {
 }
 
 TEST(Json, MalformedDocumentsAreRefusedWithAReason) {
-  for (const std::string& text :
-       {""s, " "s, "{"s, "}"s, "[1,]"s, "{\"a\":1,}"s, "{a:1}"s, "'a'"s, "nul"s, "01"s, "+1"s, "1."s, ".5"s, "0x1"s,
-        "NaN"s, "Infinity"s, "\"a"s, "\"\n\""s, "\"\\x\""s, "\"\\u12\""s, "1 2"s, "{}{}"s, "[1]//"s, "\"a\0\""s, "\0"s,
-        "\"\xff\""s, "\"\xc0\xaf\""s, "\"\xed\xa0\x80\""s, "\"\xf4\x90\x80\x80\""s, "\"\\ud800\""s, "\"\\udc00\\ud800\""s,
-        "1e400"s, "-1e999"s, "99999999999999999999999999"s, std::string(1'000'000, '{'), std::string(1'000'000, '"')}) {
+  for (const std::string& text : {""s,
+                                  " "s,
+                                  "{"s,
+                                  "}"s,
+                                  "[1,]"s,
+                                  "{\"a\":1,}"s,
+                                  "{a:1}"s,
+                                  "'a'"s,
+                                  "nul"s,
+                                  "01"s,
+                                  "+1"s,
+                                  "1."s,
+                                  ".5"s,
+                                  "0x1"s,
+                                  "NaN"s,
+                                  "Infinity"s,
+                                  "\"a"s,
+                                  "\"\n\""s,
+                                  "\"\\x\""s,
+                                  "\"\\u12\""s,
+                                  "1 2"s,
+                                  "{}{}"s,
+                                  "[1]//"s,
+                                  "\"a\0\""s,
+                                  "\0"s,
+                                  "\"\xff\""s,
+                                  "\"\xc0\xaf\""s,
+                                  "\"\xed\xa0\x80\""s,
+                                  "\"\xf4\x90\x80\x80\""s,
+                                  "\"\\ud800\""s,
+                                  "\"\\udc00\\ud800\""s,
+                                  "1e400"s,
+                                  "-1e999"s,
+                                  "99999999999999999999999999"s,
+                                  std::string(1'000'000, '{'),
+                                  std::string(1'000'000, '"')}) {
     expect_wrong(text);
   }
 }

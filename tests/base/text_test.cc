@@ -24,9 +24,12 @@ TEST(Hex, IsReadBackInEitherCaseAndNothingElseIs) {
 }
 
 TEST(Base64, HasTheVectorsOfItsStandard) {
-  const std::vector<std::pair<std::string, std::string>> vectors{{"", ""},           {"f", "Zg=="},
-                                                                 {"fo", "Zm8="},     {"foo", "Zm9v"},
-                                                                 {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="},
+  const std::vector<std::pair<std::string, std::string>> vectors{{"", ""},
+                                                                 {"f", "Zg=="},
+                                                                 {"fo", "Zm8="},
+                                                                 {"foo", "Zm9v"},
+                                                                 {"foob", "Zm9vYg=="},
+                                                                 {"fooba", "Zm9vYmE="},
                                                                  {"foobar", "Zm9vYmFy"}};
   for (const auto& [plain, coded] : vectors) {
     EXPECT_EQ(to_base64(plain), coded);
@@ -81,7 +84,9 @@ TEST(Excerpts, NeverBreakAnyValidText) {
 
 TEST(Printable, MakesAnyBytesSafe) {
   EXPECT_EQ(printable("a\r\nb\0c\x7f"s), "a  b c ");
-  EXPECT_EQ(printable("\xff\xc3-é"), "?" "?-é");
+  EXPECT_EQ(printable("\xff\xc3-é"),
+            "?"
+            "?-é");
   Prng dice{6};
   for (int round = 0; round < 2'000; ++round) {
     const std::string safe = printable(noise(dice, dice.below(40)));
@@ -101,9 +106,9 @@ TEST(MaskedAddresses, ShowEnoughToRecogniseAndNotEnoughToWrite) {
 }
 
 TEST(MaskedAddresses, NeverShowTheSecretPartOfAUrl) {
-  for (const char* url :
-       {"https://user:hunter2@example.org/x", "https://example.org/hunter2", "https://example.org/a@b/hunter2",
-        "https://example.org?key=hunter2", "https://example.org/x?mail=a@hunter2.org", "https://user@example.org/hunter2"}) {
+  for (const char* url : {"https://user:hunter2@example.org/x", "https://example.org/hunter2",
+                          "https://example.org/a@b/hunter2", "https://example.org?key=hunter2",
+                          "https://example.org/x?mail=a@hunter2.org", "https://user@example.org/hunter2"}) {
     EXPECT_EQ(mask_address(url).find("hunter2"), std::string::npos) << mask_address(url);
   }
 }

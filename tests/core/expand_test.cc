@@ -20,8 +20,14 @@ constexpr ExpandRange kFirstChunk{0, kDeliveriesPerExpansionMax};
 CompiledText text(std::string_view source) { return *CompiledText::compile(source); }
 
 Template mail(std::string key = "mail-1", std::string tenant = "") {
-  return {.key = std::move(key), .tenant = std::move(tenant), .type = "paid", .channel = Channel::Email, .version = 3,
-          .subject = text("Order {{id}}"), .body = text("Dear {{name}}"), .html = text("<p>{{name}}</p>")};
+  return {.key = std::move(key),
+          .tenant = std::move(tenant),
+          .type = "paid",
+          .channel = Channel::Email,
+          .version = 3,
+          .subject = text("Order {{id}}"),
+          .body = text("Dear {{name}}"),
+          .html = text("<p>{{name}}</p>")};
 }
 Template sms() { return {.key = "sms-1", .type = "paid", .channel = Channel::Sms, .body = text("{{name}} paid")}; }
 
@@ -48,7 +54,8 @@ struct World {
     return *this;
   }
   World& posts_to(std::string url) {
-    rules.providers.push_back({.id = 1, .name = "hook", .channel = Channel::Webhook, .fixed_recipient = std::move(url)});
+    rules.providers.push_back(
+        {.id = 1, .name = "hook", .channel = Channel::Webhook, .fixed_recipient = std::move(url)});
     rules.chains[Channel::Webhook] = {1};
     return *this;
   }
@@ -273,7 +280,8 @@ TEST(Expand, APayloadThatCannotBeReadFails) {
 TEST(Expand, WhatHasExpiredIsNotQueued) {
   for (const auto& [expires_at, due_at] :
        {std::pair{kNow - hours{1}, std::optional<Instant>{}}, std::pair{kNow, std::optional<Instant>{}},
-        std::pair{kNow + hours{1}, std::optional{kNow + hours{1}}}, std::pair{kNow + hours{1}, std::optional{kNow + hours{2}}}}) {
+        std::pair{kNow + hours{1}, std::optional{kNow + hours{1}}},
+        std::pair{kNow + hours{1}, std::optional{kNow + hours{2}}}}) {
     World world;
     world.message.expires_at = expires_at;
     world.message.due_at = due_at;
@@ -366,8 +374,7 @@ TEST(Expand, ContentThatIsTooLargeIsSuppressedWithThatReason) {
 World with_recipients(std::size_t count) {
   World world;
   world.message.payload = R"({"to":[)";
-  for (std::size_t i = 0; i < count; ++i)
-    world.message.payload += (i == 0 ? "\"u" : ",\"u") + std::to_string(i) + "\"";
+  for (std::size_t i = 0; i < count; ++i) world.message.payload += (i == 0 ? "\"u" : ",\"u") + std::to_string(i) + "\"";
   world.message.payload += "]}";
   Template push{.key = "push-1", .type = "paid", .channel = Channel::Push, .body = text("x")};
   world.knows(std::move(push)).routes({{Channel::Push, "to", RecipientShape::Array}});
@@ -455,7 +462,8 @@ TEST(ExpandWebhook, WithoutATemplateTheEventItselfIsTheBody) {
 TEST(ExpandWebhook, AConfiguredUrlIsNotReplacedByAPayloadFieldThatNoRouteNames) {
   World world;
   world.message.payload = R"({"url":"https://attacker.example/"})";
-  world.posts_to("https://example.org/hook").knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .body = text("x")});
+  world.posts_to("https://example.org/hook")
+      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .body = text("x")});
   EXPECT_EQ(recipients_of(world.expand()), std::vector<std::string>{"https://example.org/hook"});
 }
 

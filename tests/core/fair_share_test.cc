@@ -66,6 +66,22 @@ TEST(ShareLanes, NeverGivesMoreThanIsFreeAndLeavesNoLaneWithWorkEmptyHanded) {
   }
 }
 
+TEST(LaneWheel, GivesTurnsEightToFourToOne) {
+  LaneWheel wheel;
+  std::map<Lane, int> turns;
+  for (int i = 0; i < 1'300; ++i) ++turns[*wheel.next([](Lane) { return true; })];
+  EXPECT_EQ(turns, (std::map<Lane, int>{{Lane::Priority, 800}, {Lane::Standard, 400}, {Lane::Bulk, 100}}));
+}
+
+TEST(LaneWheel, ATurnThatNobodyTakesGoesToTheMostUrgentThatMayGo) {
+  LaneWheel wheel;
+  std::map<Lane, int> turns;
+  for (int i = 0; i < 1'300; ++i) ++turns[*wheel.next([](Lane lane) { return lane != Lane::Priority; })];
+  EXPECT_EQ(turns, (std::map<Lane, int>{{Lane::Standard, 1'200}, {Lane::Bulk, 100}}));
+  EXPECT_FALSE(wheel.next([](Lane) { return false; }));
+  EXPECT_EQ(wheel.next([](Lane lane) { return lane == Lane::Bulk; }), Lane::Bulk);
+}
+
 // --- tenants
 
 std::map<TenantId, int> by_tenant(const std::vector<TenantTurn>& turns) {

@@ -49,8 +49,7 @@ Expected expected(OutcomeKind kind, Guarantee guarantee, int attempt, int attemp
     case OutcomeKind::Misconfigured:
       return too_late ? Expected{DeliveryState::Expired, Reason::Expired}
                       : Expected{DeliveryState::Retrying, Reason::ServerBusy};
-    case OutcomeKind::Unmapped:
-      return attempt >= 2 ? Expected{DeliveryState::Parked, Reason::RetriesUsedUp} : repeat;
+    case OutcomeKind::Unmapped: return attempt >= 2 ? Expected{DeliveryState::Parked, Reason::RetriesUsedUp} : repeat;
   }
   POSTRIDER_DIE("an OutcomeKind outside its enum");
 }
@@ -200,10 +199,11 @@ TEST(Judge, APermanentRefusalParksAtOnceWithItsOwnReason) {
 }
 
 TEST(Judge, EveryVerdictIsAMoveThatTheLifecycleAllows) {
-  const std::map<DeliveryState, DeliveryTrigger> trigger_of{
-      {DeliveryState::Sent, DeliveryTrigger::Accept},       {DeliveryState::Delivered, DeliveryTrigger::AcceptAsEnd},
-      {DeliveryState::Retrying, DeliveryTrigger::Defer},    {DeliveryState::Parked, DeliveryTrigger::Park},
-      {DeliveryState::Expired, DeliveryTrigger::Expire}};
+  const std::map<DeliveryState, DeliveryTrigger> trigger_of{{DeliveryState::Sent, DeliveryTrigger::Accept},
+                                                            {DeliveryState::Delivered, DeliveryTrigger::AcceptAsEnd},
+                                                            {DeliveryState::Retrying, DeliveryTrigger::Defer},
+                                                            {DeliveryState::Parked, DeliveryTrigger::Park},
+                                                            {DeliveryState::Expired, DeliveryTrigger::Expire}};
   for (const OutcomeKind kind : kKinds) {
     for (const Guarantee guarantee : kGuarantees) {
       for (const Acceptance acceptance : {Acceptance::IsTheEnd, Acceptance::MayReportLater}) {

@@ -22,25 +22,39 @@ const std::map<DeliveryStep, DeliveryState>& delivery_table() {
   using S = DeliveryState;
   using T = DeliveryTrigger;
   static const std::map<DeliveryStep, DeliveryState> kTable{
-      {{S::Queued, T::Claim}, S::Sending},       {{S::Queued, T::Cancel}, S::Cancelled},
-      {{S::Queued, T::Suppress}, S::Suppressed}, {{S::Queued, T::Expire}, S::Expired},
-      {{S::Queued, T::LateAccept}, S::Sent},     {{S::Queued, T::Confirm}, S::Delivered},
+      {{S::Queued, T::Claim}, S::Sending},
+      {{S::Queued, T::Cancel}, S::Cancelled},
+      {{S::Queued, T::Suppress}, S::Suppressed},
+      {{S::Queued, T::Expire}, S::Expired},
+      {{S::Queued, T::LateAccept}, S::Sent},
+      {{S::Queued, T::Confirm}, S::Delivered},
 
-      {{S::Retrying, T::Promote}, S::Queued},      {{S::Retrying, T::Cancel}, S::Cancelled},
-      {{S::Retrying, T::Suppress}, S::Suppressed}, {{S::Retrying, T::Expire}, S::Expired},
-      {{S::Retrying, T::LateAccept}, S::Sent},     {{S::Retrying, T::Confirm}, S::Delivered},
+      {{S::Retrying, T::Promote}, S::Queued},
+      {{S::Retrying, T::Cancel}, S::Cancelled},
+      {{S::Retrying, T::Suppress}, S::Suppressed},
+      {{S::Retrying, T::Expire}, S::Expired},
+      {{S::Retrying, T::LateAccept}, S::Sent},
+      {{S::Retrying, T::Confirm}, S::Delivered},
 
-      {{S::Sending, T::Accept}, S::Sent},        {{S::Sending, T::AcceptAsEnd}, S::Delivered},
-      {{S::Sending, T::Confirm}, S::Delivered},  {{S::Sending, T::Defer}, S::Retrying},
-      {{S::Sending, T::Park}, S::Parked},        {{S::Sending, T::Release}, S::Queued},
-      {{S::Sending, T::Cancel}, S::Cancelled},   {{S::Sending, T::Suppress}, S::Suppressed},
+      {{S::Sending, T::Accept}, S::Sent},
+      {{S::Sending, T::AcceptAsEnd}, S::Delivered},
+      {{S::Sending, T::Confirm}, S::Delivered},
+      {{S::Sending, T::Defer}, S::Retrying},
+      {{S::Sending, T::Park}, S::Parked},
+      {{S::Sending, T::Release}, S::Queued},
+      {{S::Sending, T::Cancel}, S::Cancelled},
+      {{S::Sending, T::Suppress}, S::Suppressed},
       {{S::Sending, T::Expire}, S::Expired},
 
-      {{S::Sent, T::Confirm}, S::Delivered},     {{S::Sent, T::Defer}, S::Retrying},
-      {{S::Sent, T::Park}, S::Parked},           {{S::Sent, T::Suppress}, S::Suppressed},
+      {{S::Sent, T::Confirm}, S::Delivered},
+      {{S::Sent, T::Defer}, S::Retrying},
+      {{S::Sent, T::Park}, S::Parked},
+      {{S::Sent, T::Suppress}, S::Suppressed},
 
-      {{S::Parked, T::Requeue}, S::Queued},      {{S::Parked, T::Discard}, S::Discarded},
-      {{S::Parked, T::LateAccept}, S::Sent},     {{S::Parked, T::Confirm}, S::Delivered},
+      {{S::Parked, T::Requeue}, S::Queued},
+      {{S::Parked, T::Discard}, S::Discarded},
+      {{S::Parked, T::LateAccept}, S::Sent},
+      {{S::Parked, T::Confirm}, S::Delivered},
       {{S::Parked, T::Expire}, S::Expired},
   };
   return kTable;
@@ -50,10 +64,10 @@ const std::map<MessageStep, MessageState>& message_table() {
   using S = MessageState;
   using T = MessageTrigger;
   static const std::map<MessageStep, MessageState> kTable{
-      {{S::Pending, T::Expand}, S::Expanded},   {{S::Pending, T::StartChunks}, S::Expanding},
-      {{S::Pending, T::Ignore}, S::Ignored},    {{S::Pending, T::Repeat}, S::Duplicate},
-      {{S::Pending, T::Fail}, S::Failed},       {{S::Pending, T::Cancel}, S::Cancelled},
-      {{S::Expanding, T::Expand}, S::Expanded}, {{S::Expanding, T::Fail}, S::Failed},
+      {{S::Pending, T::Expand}, S::Expanded},    {{S::Pending, T::StartChunks}, S::Expanding},
+      {{S::Pending, T::Ignore}, S::Ignored},     {{S::Pending, T::Repeat}, S::Duplicate},
+      {{S::Pending, T::Fail}, S::Failed},        {{S::Pending, T::Cancel}, S::Cancelled},
+      {{S::Expanding, T::Expand}, S::Expanded},  {{S::Expanding, T::Fail}, S::Failed},
       {{S::Expanding, T::Cancel}, S::Cancelled}, {{S::Ignored, T::Replay}, S::Pending},
       {{S::Failed, T::Replay}, S::Pending},
   };
@@ -175,9 +189,11 @@ std::string diagram(const States& states, const Triggers& triggers) {
 std::string lifecycle_page() {
   std::string page =
       "# Lifecycle\n\n"
-      "Generated from `src/core/lifecycle.h` by `core_lifecycle_test`; a test fails when this page and the code differ.\n"
+      "Generated from `src/core/lifecycle.h` by `core_lifecycle_test`; a test fails when this page and the code "
+      "differ.\n"
       "`POSTRIDER_WRITE_DOCS=1` in that test's environment writes it anew. What the states mean is in the\n"
-      "[glossary](../glossary.md). A trigger that is not listed for a state means nothing there and changes nothing.\n\n"
+      "[glossary](../glossary.md). A trigger that is not listed for a state means nothing there and changes "
+      "nothing.\n\n"
       "## A message\n\n";
   page += diagram<MessageState, MessageTrigger>(kMessageStates, kMessageTriggers) + "\n";
   page += transitions<MessageState, MessageTrigger>(kMessageStates, kMessageTriggers);

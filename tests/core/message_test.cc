@@ -110,11 +110,31 @@ TEST(ReadRow, AnUnknownLaneOrChannelIsRefusedByName) {
 
 TEST(ReadRow, APayloadThatIsNoReadableObjectIsRefusedAndStillShown) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  for (const std::string& payload :
-       {""s, " "s, "null"s, "[]"s, "\"text\""s, "17"s, "{"s, "{\"a\":}"s, "{'a':1}"s, "{\"a\":1,}"s, "{\"a\":1} x"s,
-        "{\"a\":1,\"a\":2}"s, "{\"o\":{\"b\":1,\"\\u0062\":2}}"s, "{\"n\":1e400}"s, "{\"n\":99999999999999999999999}"s,
-        "{\"n\":01}"s, "{\"n\":NaN}"s, "{\"t\":\"\xff\"}"s, "{\"t\":\"\xc3\"}"s, "{\"t\":\"a\nb\"}"s,
-        "{\"t\":\"\\ud800\"}"s, "{\"t\":\"a\0b\"}"s, deep, "{\"d\":" + deep + "}", "\xef\xbb\xbf[]"s}) {
+  for (const std::string& payload : {""s,
+                                     " "s,
+                                     "null"s,
+                                     "[]"s,
+                                     "\"text\""s,
+                                     "17"s,
+                                     "{"s,
+                                     "{\"a\":}"s,
+                                     "{'a':1}"s,
+                                     "{\"a\":1,}"s,
+                                     "{\"a\":1} x"s,
+                                     "{\"a\":1,\"a\":2}"s,
+                                     "{\"o\":{\"b\":1,\"\\u0062\":2}}"s,
+                                     "{\"n\":1e400}"s,
+                                     "{\"n\":99999999999999999999999}"s,
+                                     "{\"n\":01}"s,
+                                     "{\"n\":NaN}"s,
+                                     "{\"t\":\"\xff\"}"s,
+                                     "{\"t\":\"\xc3\"}"s,
+                                     "{\"t\":\"a\nb\"}"s,
+                                     "{\"t\":\"\\ud800\"}"s,
+                                     "{\"t\":\"a\0b\"}"s,
+                                     deep,
+                                     "{\"d\":" + deep + "}",
+                                     "\xef\xbb\xbf[]"s}) {
     OutboxRow row = row_of();
     row.payload = payload;
     expect_refused(row, Reason::InvalidPayload, "payload");
@@ -230,7 +250,7 @@ TEST(ReadRow, ANulInABodyASealedBoxOrARecipientIsRefusedBecauseNotEveryStoreCanK
     OutboxRow row = row_of();
     row.*field = "a\0b"s;
     expect_refused(row, Reason::InvalidField, name);
-    EXPECT_EQ((read_row(row).message.*(name == "body"s   ? &Message::body
+    EXPECT_EQ((read_row(row).message.*(name == "body"s     ? &Message::body
                                        : name == "sealed"s ? &Message::sealed
                                                            : &Message::recipient))
                   .find('\0'),
@@ -265,10 +285,9 @@ std::vector<std::string OutboxRow::*> hashed_fields() {
                               f.field == &OutboxRow::traceparent;
     if (!not_the_body) fields.push_back(f.field);
   }
-  for (const auto field :
-       {&OutboxRow::payload, &OutboxRow::sealed, &OutboxRow::lane, &OutboxRow::due_at,
-        &OutboxRow::expires_at, &OutboxRow::site_enqueued_at, &OutboxRow::type_data, &OutboxRow::channel,
-        &OutboxRow::recipient, &OutboxRow::body})
+  for (const auto field : {&OutboxRow::payload, &OutboxRow::sealed, &OutboxRow::lane, &OutboxRow::due_at,
+                           &OutboxRow::expires_at, &OutboxRow::site_enqueued_at, &OutboxRow::type_data,
+                           &OutboxRow::channel, &OutboxRow::recipient, &OutboxRow::body})
     fields.push_back(field);
   return fields;
 }

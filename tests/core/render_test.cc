@@ -18,9 +18,10 @@ Rendered render(std::string_view text, std::string_view data, Escape escape = Es
 }
 
 TEST(Render, KeysAreReplacedAndEverythingElseStays) {
-  EXPECT_EQ(render("Hello {{name}}, {{ count }} of {{guest.first}}!", R"({"name":"Ann","count":3,"guest":{"first":"Bo"}})")
-                .text,
-            "Hello Ann, 3 of Bo!");
+  EXPECT_EQ(
+      render("Hello {{name}}, {{ count }} of {{guest.first}}!", R"({"name":"Ann","count":3,"guest":{"first":"Bo"}})")
+          .text,
+      "Hello Ann, 3 of Bo!");
   EXPECT_EQ(render("no keys } { }} here", "{}").text, "no keys } { }} here");
   EXPECT_EQ(render("", "{}").text, "");
 }
@@ -47,9 +48,7 @@ TEST(Render, HtmlIsEscapedUnlessItIsAskedForRaw) {
   EXPECT_EQ(render("{{o}}", R"({"o":{"k":"<b>"}})", Escape::Html).text, "{&quot;k&quot;:&quot;&lt;b&gt;&quot;}");
 }
 
-TEST(Render, ValuesAreNotRenderedAgain) {
-  EXPECT_EQ(render("{{a}}", R"({"a":"{{b}}","b":"secret"})").text, "{{b}}");
-}
+TEST(Render, ValuesAreNotRenderedAgain) { EXPECT_EQ(render("{{a}}", R"({"a":"{{b}}","b":"secret"})").text, "{{b}}"); }
 
 TEST(Render, AKeyThatItselfContainsDotsWins) {
   EXPECT_EQ(render("{{a.b}}", R"({"a.b":"flat","a":{"b":"deep"}})").text, "flat");

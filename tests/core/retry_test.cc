@@ -37,9 +37,10 @@ struct ChannelPreset {
 };
 
 TEST(RetryDelay, TheChannelPresetsCarryTheirPublishedNumbers) {
-  for (const ChannelPreset& wanted : {ChannelPreset{"sms", 4, seconds{3}, seconds{120}, seconds{1}, seconds{20}},
-                                      ChannelPreset{"email", 6, seconds{5}, seconds{600}, seconds{1}, seconds{30}},
-                                      ChannelPreset{"push", 3, seconds{2}, seconds{300}, milliseconds{500}, seconds{15}}}) {
+  for (const ChannelPreset& wanted :
+       {ChannelPreset{"sms", 4, seconds{3}, seconds{120}, seconds{1}, seconds{20}},
+        ChannelPreset{"email", 6, seconds{5}, seconds{600}, seconds{1}, seconds{30}},
+        ChannelPreset{"push", 3, seconds{2}, seconds{300}, milliseconds{500}, seconds{15}}}) {
     const Policy policy = *preset_policy(wanted.name);
     EXPECT_EQ(policy.attempts_max, wanted.calls) << wanted.name;
     EXPECT_EQ(policy.timeout, wanted.timeout) << wanted.name;
@@ -80,7 +81,7 @@ TEST(RetryDelay, StaysWithinCapPlusJitterForAnyAttemptAndDraw) {
   Prng dice{1};
   for (const std::string_view name : preset_policy_names()) {
     Policy policy = *preset_policy(name);
-    const Duration longest = policy.kind == PolicyKind::Ladder ? policy.ladder.back()
+    const Duration longest = policy.kind == PolicyKind::Ladder  ? policy.ladder.back()
                              : policy.kind == PolicyKind::Fixed ? policy.base
                                                                 : policy.cap;
     for (int round = 0; round < 200; ++round) {
@@ -122,7 +123,9 @@ TEST(ChoosePolicy, ARuleThatDiffersInAnyFieldDoesNotMatch) {
 // All sixteen sets of fields at once, in both orders: the one with more fields wins, and among equals the order is
 // origin, channel, type, lane.
 TEST(ChoosePolicy, TheMostSpecificOfAllRulesWinsWhateverTheirOrder) {
-  const auto bits_of = [](int set) { return std::array{(set & 8) != 0, (set & 4) != 0, (set & 2) != 0, (set & 1) != 0}; };
+  const auto bits_of = [](int set) {
+    return std::array{(set & 8) != 0, (set & 4) != 0, (set & 2) != 0, (set & 1) != 0};
+  };
   const auto rank = [&](int set) {
     const auto bits = bits_of(set);
     return std::pair{bits[0] + bits[1] + bits[2] + bits[3], set};

@@ -47,7 +47,8 @@ TEST(Rules, ATemplateIsFoundByKeyForItsChannelTheTenantsOwnFirst) {
 TEST(Rules, ATenantsOwnRouteAndChainGoBeforeTheCommonOnes) {
   Rules rules;
   rules.tenants = {{1, "acme", {{Channel::Email, {2}}}}, {2, "other", {}}};
-  rules.routes = {{.tenant = "", .type = "paid", .category = "common"}, {.tenant = "acme", .type = "paid", .category = "own"}};
+  rules.routes = {{.tenant = "", .type = "paid", .category = "common"},
+                  {.tenant = "acme", .type = "paid", .category = "own"}};
   rules.providers = {{.id = 1, .name = "one"}, {.id = 2, .name = "two"}};
   rules.chains = {{Channel::Email, {1, 2}}};
   rules.index();

@@ -44,7 +44,8 @@ class RandomRun {
     const int through = provider();
     const auto guarantee = dice_.below(4) == 0 ? Guarantee::AtMostOnce : Guarantee::AtLeastOnce;
     for (const RowId id : world_.queue(static_cast<int>(dice_.below(12)), where, whose, through, guarantee)) {
-      if (dice_.below(5) == 0) world_.delivery(id).expires_at = world_.now + milliseconds{static_cast<int>(dice_.below(3'000))};
+      if (dice_.below(5) == 0)
+        world_.delivery(id).expires_at = world_.now + milliseconds{static_cast<int>(dice_.below(3'000))};
     }
     if (dice_.below(3) != 0) world_.say_work(where, whose, through);
   }
@@ -57,7 +58,7 @@ class RandomRun {
   void end_one() {
     const auto calling = world_.calling();
     if (calling.empty()) return;
-    static const std::vector<std::string> kAnswers{"accepted", "accepted", "transient", "permanent",
+    static const std::vector<std::string> kAnswers{"accepted", "accepted", "transient",    "permanent",
                                                    "unclear",  "unmapped", "misconfigured"};
     if (dice_.below(5) == 0) {
       const auto at = dice_.below(2) == 0 ? BrokenAt::Nothing : BrokenAt::Whole;

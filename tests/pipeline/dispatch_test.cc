@@ -258,8 +258,9 @@ TEST(Dispatch, ARowThatExpiredBeforeItsCallIsSettledWithoutOne) {
 // --- outcomes
 
 TEST(Dispatch, EachOutcomeLeadsWhereItsVerdictSays) {
-  for (const auto& [answer, state] : {std::pair{"accepted", DeliveryState::Sent}, std::pair{"transient", DeliveryState::Retrying},
-                                      std::pair{"permanent", DeliveryState::Parked}, std::pair{"unclear", DeliveryState::Retrying}}) {
+  for (const auto& [answer, state] :
+       {std::pair{"accepted", DeliveryState::Sent}, std::pair{"transient", DeliveryState::Retrying},
+        std::pair{"permanent", DeliveryState::Parked}, std::pair{"unclear", DeliveryState::Retrying}}) {
     World world;
     const RowId id = start(world, 1).front();
     world.provider_answers(id, answer);
@@ -303,9 +304,9 @@ TEST(Dispatch, AHeldProviderIsTriedAgainAfterItsHoldAndThenAlarmsAnew) {
 }
 
 TEST(Dispatch, ATakenOverRowBecomesUnclearUnderTheOldFence) {
-  for (const auto& [guarantee, state] :
-       {std::pair{Guarantee::AtLeastOnce, DeliveryState::Retrying}, std::pair{Guarantee::AtMostOnce, DeliveryState::Parked},
-        std::pair{Guarantee::Reconcile, DeliveryState::Parked}}) {
+  for (const auto& [guarantee, state] : {std::pair{Guarantee::AtLeastOnce, DeliveryState::Retrying},
+                                         std::pair{Guarantee::AtMostOnce, DeliveryState::Parked},
+                                         std::pair{Guarantee::Reconcile, DeliveryState::Parked}}) {
     World world;
     const RowId id = world.queue(1, Lane::Standard, 1, 1, guarantee).front();
     world.take_over(id);

@@ -1,9 +1,8 @@
 // The stage between outbox and queue, over the model store.
-#include "pipeline/expand.h"
-
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "pipeline/expand.h"
 #include "pipeline/faulty_session.h"
 
 namespace postrider {
@@ -121,7 +120,9 @@ TEST(ExpandStage, ARowThatTheStoreRefusesByItselfHoldsUpNobodyElse) {
   for (int i = 0; i < 3; ++i) s.insert("plain");
   s.insert("plain", R"({"pushToken":"t","name":"poison"})");
   for (int i = 0; i < 3; ++i) s.insert("plain");
-  s.session.refuses = [](const ExpandedMessage& message) { return !message.deliveries.empty() && message.message.payload.find("poison") != std::string::npos; };
+  s.session.refuses = [](const ExpandedMessage& message) {
+    return !message.deliveries.empty() && message.message.payload.find("poison") != std::string::npos;
+  };
   for (int turn = 0; turn < 60 && !s.database->outbox.empty(); ++turn) (void)s.stage.turn(s.now);
   EXPECT_TRUE(s.database->outbox.empty());
   EXPECT_EQ(s.database->deliveries.size(), 6U);
@@ -133,7 +134,9 @@ TEST(ExpandStage, ARowOfWhichNothingCanBeStoredStillEndsAsAVisibleFailure) {
   Stage s;
   s.insert("plain", R"({"pushToken":"t","name":"poison"})");
   s.insert("plain");
-  s.session.refuses = [](const ExpandedMessage& message) { return message.message.payload.find("poison") != std::string::npos; };
+  s.session.refuses = [](const ExpandedMessage& message) {
+    return message.message.payload.find("poison") != std::string::npos;
+  };
   for (int turn = 0; turn < 60 && !s.database->outbox.empty(); ++turn) (void)s.stage.turn(s.now);
   EXPECT_TRUE(s.database->outbox.empty());
   EXPECT_EQ(s.count_states(MessageState::Failed), 1U);

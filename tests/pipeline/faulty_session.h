@@ -137,7 +137,8 @@ struct Bench {
     EXPECT_EQ(session.tenants(tenants)->front(), 1);
     EXPECT_EQ(session.providers(providers)->front(), 1);
   }
-  void insert(const std::string& type, const std::string& payload = R"({"pushToken":"t"})", const std::string& id = "") {
+  void insert(const std::string& type, const std::string& payload = R"({"pushToken":"t"})",
+              const std::string& id = "") {
     OutboxRow row;
     row.tenant = "acme";
     row.type = type;

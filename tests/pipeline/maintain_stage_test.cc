@@ -1,11 +1,10 @@
 // Heartbeat, take-over, promotion and expiry, over the model store.
-#include "pipeline/maintain.h"
-
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
 #include "pipeline/expand.h"
 #include "pipeline/faulty_session.h"
+#include "pipeline/maintain.h"
 
 namespace postrider {
 namespace {

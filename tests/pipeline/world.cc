@@ -47,7 +47,8 @@ Rules World::rules_for(const Shape& shape) {
 World::World(Shape shape)
     : rules(rules_for(shape)), places(rules), dispatcher([&] {
         for (const ProviderRule& rule : rules.providers) adapters.emplace(rule.id, &adapter);
-        return Dispatcher{{.node = 1, .rules = rules, .providers = adapters, .places = places, .sends = shape.sends}, now, 1};
+        return Dispatcher{
+            {.node = 1, .rules = rules, .providers = adapters, .places = places, .sends = shape.sends}, now, 1};
       }()) {}
 
 std::vector<RowId> World::queue(int count, Lane lane, TenantId tenant, int provider, Guarantee guarantee) {

@@ -25,8 +25,8 @@ struct StoredRow {
   RowState state = RowState::Waiting;
   int fence = 0;
   int attempt = 0;
-  int calls = 0;                           // that were really started
-  std::optional<Verdict> verdict = {};     // of its last record
+  int calls = 0;                        // that were really started
+  std::optional<Verdict> verdict = {};  // of its last record
   std::optional<AttemptEnd> attempt_end = {};
   int attempt_fence = 0;
 };
@@ -56,8 +56,8 @@ class World {
   void pass(Duration time) { now += time; }  // no heartbeat by itself
   void stop();
   void abort_all();
-  void own(RowId id);       // as the expander does: held already, its place reserved
-  void take_over(RowId id); // of a node that died
+  void own(RowId id);        // as the expander does: held already, its place reserved
+  void take_over(RowId id);  // of a node that died
 
   // --- how the world answers
   void store_answers_claims();
@@ -87,7 +87,7 @@ class World {
   std::map<RowId, StoredRow> rows;
   std::vector<ClaimRequest> claims;  // asked for, not yet answered
   std::vector<ClaimRequest> all_claims;
-  std::vector<Call> calls;           // started, not yet ended
+  std::vector<Call> calls;  // started, not yet ended
   std::vector<std::shared_ptr<const std::vector<Completion>>> records;
   std::vector<std::vector<Lease>> releases;
   std::set<CallId> aborts;

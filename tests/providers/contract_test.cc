@@ -12,8 +12,9 @@ namespace postrider {
 namespace {
 
 constexpr std::array kAt{BrokenAt::Nothing, BrokenAt::Partly, BrokenAt::Whole};
-constexpr std::array kBy{BrokenBy::Dns,     BrokenBy::Connect,  BrokenBy::Tls,       BrokenBy::Timeout, BrokenBy::Reset,
-                         BrokenBy::Garbage, BrokenBy::TooLarge, BrokenBy::Forbidden, BrokenBy::Invalid, BrokenBy::Aborted};
+constexpr std::array kBy{BrokenBy::Dns,     BrokenBy::Connect, BrokenBy::Tls,      BrokenBy::Timeout,
+                         BrokenBy::Reset,   BrokenBy::Garbage, BrokenBy::TooLarge, BrokenBy::Forbidden,
+                         BrokenBy::Invalid, BrokenBy::Aborted};
 
 class AdapterContract : public ::testing::TestWithParam<std::string> {
  protected:

@@ -23,10 +23,12 @@ TEST(SmtpReplies, HaveTheClassOfTheirCodesAndSteps) {
   using S = MailStep;
   for (const Case& c : {
            Case{S::Body, 250, "2.0.0 queued as ABC123", K::Accepted},
-           Case{S::RcptTo, 451, "4.7.1 Greylisting in action, please come back later", K::Transient, Reason::ServerBusy},
+           Case{S::RcptTo, 451, "4.7.1 Greylisting in action, please come back later", K::Transient,
+                Reason::ServerBusy},
            Case{S::RcptTo, 450, "4.2.1 The user you are trying to contact is receiving mail too quickly", K::Transient,
                 Reason::RateLimited},
-           Case{S::RcptTo, 450, "4.2.1 receiving mail at a rate that prevents delivery", K::Transient, Reason::RateLimited},
+           Case{S::RcptTo, 450, "4.2.1 receiving mail at a rate that prevents delivery", K::Transient,
+                Reason::RateLimited},
            Case{S::RcptTo, 550, "5.1.1 No such user", K::Permanent, Reason::InvalidRecipient},
            Case{S::RcptTo, 553, "5.1.3 bad address", K::Permanent, Reason::InvalidRecipient},
            Case{S::RcptTo, 550, "no such user here", K::Permanent, Reason::InvalidRecipient},
@@ -40,7 +42,8 @@ TEST(SmtpReplies, HaveTheClassOfTheirCodesAndSteps) {
            Case{S::RcptTo, 554, "5.7.1 relay denied", K::Permanent, Reason::RequestRefused},
            Case{S::MailFrom, 421, "4.3.2 Service shutting down", K::Transient, Reason::ServerBusy},
            Case{S::Connect, 421, "too busy", K::Transient},
-           Case{S::Auth, 535, "5.7.8 Authentication credentials invalid", K::Misconfigured, Reason::ProviderMisconfigured},
+           Case{S::Auth, 535, "5.7.8 Authentication credentials invalid", K::Misconfigured,
+                Reason::ProviderMisconfigured},
            Case{S::Auth, 454, "4.7.0 Temporary authentication failure", K::Transient},
            Case{S::Auth, 534, "5.7.9 mechanism too weak", K::Misconfigured},
            Case{S::StartTls, 454, "4.7.0 TLS not available", K::Transient},
@@ -64,7 +67,8 @@ TEST(SmtpReplies, HaveTheClassOfTheirCodesAndSteps) {
 }
 
 TEST(SmtpReplies, TheFirstDigitDecidesForEveryCodeWeDoNotKnow) {
-  for (int code = 400; code < 500; ++code) EXPECT_EQ(interpret(MailStep::RcptTo, code, "x").kind, OutcomeKind::Transient);
+  for (int code = 400; code < 500; ++code)
+    EXPECT_EQ(interpret(MailStep::RcptTo, code, "x").kind, OutcomeKind::Transient);
   for (int code = 500; code < 600; ++code) {
     const OutcomeKind kind = interpret(MailStep::Body, code, "x").kind;
     EXPECT_TRUE(kind == OutcomeKind::Permanent || kind == OutcomeKind::Misconfigured) << code;
@@ -72,8 +76,8 @@ TEST(SmtpReplies, TheFirstDigitDecidesForEveryCodeWeDoNotKnow) {
 }
 
 TEST(SmtpReplies, OnlyTheReplyToTheFinalDotIsAcceptance) {
-  for (const MailStep step : {MailStep::Connect, MailStep::Hello, MailStep::StartTls, MailStep::Auth, MailStep::MailFrom,
-                              MailStep::RcptTo, MailStep::Data})
+  for (const MailStep step : {MailStep::Connect, MailStep::Hello, MailStep::StartTls, MailStep::Auth,
+                              MailStep::MailFrom, MailStep::RcptTo, MailStep::Data})
     EXPECT_NE(interpret(step, 250, "ok").kind, OutcomeKind::Accepted);
 }
 

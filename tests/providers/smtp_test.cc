@@ -84,9 +84,15 @@ void expect_clean_lines(const std::string& data) {
   }
 }
 
-const std::vector<std::string> kHeadersOfAPlainMail{"Date",           "From",        "To",
-                                                    "Subject",        "Message-ID",  "MIME-Version",
-                                                    "Auto-Submitted", "X-Postrider-Message", "Content-Type",
+const std::vector<std::string> kHeadersOfAPlainMail{"Date",
+                                                    "From",
+                                                    "To",
+                                                    "Subject",
+                                                    "Message-ID",
+                                                    "MIME-Version",
+                                                    "Auto-Submitted",
+                                                    "X-Postrider-Message",
+                                                    "Content-Type",
                                                     "Content-Transfer-Encoding"};
 
 std::vector<std::string> names_of(const Mail& mail) {
@@ -110,11 +116,16 @@ TEST(Smtp, APlainMailHasItsHeadersAndItsText) {
 }
 
 TEST(Smtp, NoValueCanAddAHeaderALineOrASecondRecipient) {
-  const std::vector<std::string> attacks{"x\r\nBcc: evil@example.org", "x\nBcc: evil@example.org",
-                                         "x\rBcc: evil@example.org",   "x\r\n\r\n<h1>body</h1>",
-                                         "x\r\n.\r\nMAIL FROM:<a@b>",  "x\0y"s,
-                                         "\r\n",                       "x\r\n y",
-                                         "\xff\xfe\r\n",               "=?utf-8?Q?=0D=0ABcc:_evil@example.org?="};
+  const std::vector<std::string> attacks{"x\r\nBcc: evil@example.org",
+                                         "x\nBcc: evil@example.org",
+                                         "x\rBcc: evil@example.org",
+                                         "x\r\n\r\n<h1>body</h1>",
+                                         "x\r\n.\r\nMAIL FROM:<a@b>",
+                                         "x\0y"s,
+                                         "\r\n",
+                                         "x\r\n y",
+                                         "\xff\xfe\r\n",
+                                         "=?utf-8?Q?=0D=0ABcc:_evil@example.org?="};
   for (const std::string& attack : attacks) {
     Delivery delivery = delivery_on(Channel::Email);
     delivery.subject = attack;
@@ -133,8 +144,9 @@ TEST(Smtp, NoValueCanAddAHeaderALineOrASecondRecipient) {
 
 TEST(Smtp, EverySubjectArrivesAsItWasWrittenInLinesThatAreNotTooLong) {
   for (const std::string& subject :
-       {"plain"s, ""s, "Grüße aus Köln"s, "日本語の件名がここに長く続きます。もう少し長くします。"s, "😀"s + std::string(40, 'x') + "😀",
-        std::string(2'048, 'a'), "=?utf-8?B?aGFja2Vk?="s, "a =?utf-8?Q?b?= c"s, std::string(700, 'x') + " é"}) {
+       {"plain"s, ""s, "Grüße aus Köln"s, "日本語の件名がここに長く続きます。もう少し長くします。"s,
+        "😀"s + std::string(40, 'x') + "😀", std::string(2'048, 'a'), "=?utf-8?B?aGFja2Vk?="s, "a =?utf-8?Q?b?= c"s,
+        std::string(700, 'x') + " é"}) {
     Delivery delivery = delivery_on(Channel::Email);
     delivery.subject = subject;
     const MailRequest request = compose(delivery);
@@ -187,8 +199,9 @@ TEST(Smtp, TheMessageIdStaysTheSameOverAttemptsAndBelongsToTheSendersDomain) {
 }
 
 TEST(Smtp, ANameThatIsNotAsciiOrNeedsQuotesIsWrittenSafely) {
-  for (const auto& [from, wanted] : {std::pair{"Müller & Söhne <a@b.co>", ""}, std::pair{"A \"B\" C <a@b.co>", ""},
-                                     std::pair{"a@b.co", "a@b.co"}, std::pair{"\"Last, First\" <a@b.co>", "\"Last, First\" <a@b.co>"}}) {
+  for (const auto& [from, wanted] :
+       {std::pair{"Müller & Söhne <a@b.co>", ""}, std::pair{"A \"B\" C <a@b.co>", ""}, std::pair{"a@b.co", "a@b.co"},
+        std::pair{"\"Last, First\" <a@b.co>", "\"Last, First\" <a@b.co>"}}) {
     ProviderSettings settings = settings_for("smtp");
     settings.values["from"] = from;
     const MailRequest request = compose(delivery_on(Channel::Email), settings);
@@ -212,9 +225,9 @@ struct WrongSetting {
 
 TEST(Smtp, WrongSettingsAreRefusedByName) {
   for (const WrongSetting& wrong :
-       {WrongSetting{"from", "", "from"}, WrongSetting{"from", "shop", "from"}, WrongSetting{"from", "A <a@b.co>\r\nX: y", "from"},
-        WrongSetting{"reply_to", "nobody", "reply_to"}, WrongSetting{"tls", "maybe", "tls"},
-        WrongSetting{"port", "0", "port"}, WrongSetting{"port", "70000", "port"},
+       {WrongSetting{"from", "", "from"}, WrongSetting{"from", "shop", "from"},
+        WrongSetting{"from", "A <a@b.co>\r\nX: y", "from"}, WrongSetting{"reply_to", "nobody", "reply_to"},
+        WrongSetting{"tls", "maybe", "tls"}, WrongSetting{"port", "0", "port"}, WrongSetting{"port", "70000", "port"},
         WrongSetting{"retry_interval", "soon", "retry_interval"}}) {
     ProviderSettings settings = settings_for("smtp");
     settings.values[wrong.key] = wrong.value;

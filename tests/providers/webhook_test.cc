@@ -73,7 +73,8 @@ TEST(WebhookSignature, AFloodOfSignaturesIsNotReadToItsEnd) {
 TEST(WebhookSecret, IsTwentyFourToSixtyFourBytesOfBase64) {
   EXPECT_TRUE(read_webhook_secret(kWebhookSecret));
   EXPECT_TRUE(read_webhook_secret(kWebhookSecret.substr(6)));
-  for (const std::size_t size : {24U, 32U, 64U}) EXPECT_TRUE(read_webhook_secret(to_base64(std::string(size, 'k')))) << size;
+  for (const std::size_t size : {24U, 32U, 64U})
+    EXPECT_TRUE(read_webhook_secret(to_base64(std::string(size, 'k')))) << size;
   for (const std::size_t size : {0U, 16U, 23U, 65U, 500U})
     EXPECT_FALSE(read_webhook_secret("whsec_" + to_base64(std::string(size, 'k')))) << size;
   EXPECT_FALSE(read_webhook_secret("whsec_not base64 at all, sadly!!"));
@@ -98,10 +99,9 @@ TEST(Webhook, TheRequestIsSignedAndCarriesItsIdKeyAndTrace) {
   EXPECT_EQ(headers.at("content-type"), "application/json");
   EXPECT_EQ(headers.at("idempotency-key"), "0123abcd");
   EXPECT_EQ(headers.at("traceparent"), delivery.traceparent);
-  EXPECT_TRUE(verify_webhook(key(),
-                             {headers.at("webhook-id"), headers.at("webhook-timestamp"),
-                              headers.at("webhook-signature"), request.body},
-                             kSignedAt));
+  EXPECT_TRUE(verify_webhook(
+      key(), {headers.at("webhook-id"), headers.at("webhook-timestamp"), headers.at("webhook-signature"), request.body},
+      kSignedAt));
   for (const auto& [name, value] : request.headers) EXPECT_FALSE(has_control(value)) << name;
 }
 
@@ -111,14 +111,15 @@ TEST(Webhook, WhileSecretsChangeBothSign) {
   settings.secrets.emplace("previous_secret", Secret{"whsec_" + to_base64(old)});
   const auto headers = headers_of(compose(settings, delivery_on(Channel::Webhook)));
   for (const std::string& each : {key(), old})
-    EXPECT_TRUE(verify_webhook(each,
-                               {headers.at("webhook-id"), headers.at("webhook-timestamp"),
-                                headers.at("webhook-signature"), "Thank you"},
-                               kSignedAt));
+    EXPECT_TRUE(verify_webhook(
+        each, {headers.at("webhook-id"), headers.at("webhook-timestamp"), headers.at("webhook-signature"), "Thank you"},
+        kSignedAt));
 }
 
 TEST(Webhook, WithoutASecretNothingPretendsToBeSigned) {
-  EXPECT_EQ(headers_of(compose({.name = "x", .type = "webhook"}, delivery_on(Channel::Webhook))).count("webhook-signature"), 0U);
+  EXPECT_EQ(
+      headers_of(compose({.name = "x", .type = "webhook"}, delivery_on(Channel::Webhook))).count("webhook-signature"),
+      0U);
 }
 
 TEST(Webhook, TextIsSentAsText) {

@@ -23,7 +23,7 @@ WITH pick AS MATERIALIZED (
   RETURNING q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.claimed_at)
 SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
   d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.claimed_at
-FROM u JOIN postrider.delivery d ON d.id = u.id ORDER BY u.tenant, u.position
+FROM u JOIN postrider.delivery d ON d.id = u.id ORDER BY d.lane, d.channel, u.tenant, u.position
 
 -- Expanding calls nobody: what a lost node had begun is simply begun again.
 -- name: release_expand_of_lost
