@@ -233,7 +233,6 @@ Result<Endpoint> smtp_endpoint(const ProviderSettings& settings) {
   endpoint.smtp_password = Secret{std::string{secret_setting(settings, "password")}};
   endpoint.smtp_hello = setting(settings, "hello", "localhost");
   endpoint.connections_max = number_setting(settings, "connections", 16);
-  endpoint.connections_kept_for_priority = endpoint.connections_max / 8;
   if (const std::string interval = setting(settings, "retry_interval"); !interval.empty() && !parse_duration(interval))
     return Error{ErrorCode::Invalid, "retry_interval is not a duration such as 60s"};
   if (!endpoint.smtp_user.empty() && endpoint.smtp_password.empty())

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "runtime/fault.h"
 #include "runtime/log.h"
 
 namespace postrider {
@@ -120,6 +121,7 @@ void Engine::carry_out(std::vector<DispatchEffect> effects) {
     if (auto* claim = std::get_if<effect::Claim>(&effect)) {
       claims_.put({.claim = std::move(claim->request)});
     } else if (auto* calls = std::get_if<effect::Start>(&effect)) {
+      POSTRIDER_FAULT_POINT("before_call");
       transport_->start(std::move(calls->calls));
     } else if (auto* aborted = std::get_if<effect::Abort>(&effect)) {
       transport_->abort(std::move(aborted->calls));
@@ -148,7 +150,9 @@ void Engine::run_claims(StoreSession& session) {
         }
         continue;
       }
+      POSTRIDER_FAULT_POINT("before_claim");
       auto claimed = session.claim(clock_.now(), *job.claim);
+      POSTRIDER_FAULT_POINT("after_claim");
       if (claimed) {
         events_.put(event::Claimed{std::move(*job.claim), std::move(*claimed)});
       } else {
@@ -165,7 +169,9 @@ void Engine::run_records(StoreSession& session) {
   while (!workers_stop_.load()) {
     for (WriteJob& job : writes_.take_all(kTickEvery)) {
       if (job.record) {
+        POSTRIDER_FAULT_POINT("before_record");
         auto recorded = session.record(clock_.now(), *job.record);
+        POSTRIDER_FAULT_POINT("after_record");
         if (recorded) {
           note_success();
           events_.put(event::RecordDone{std::move(*recorded)});
@@ -191,6 +197,7 @@ void Engine::run_expand(StoreSession& session) {
   while (!stopping_.load()) {
     const Instant now = clock_.now();
     auto report = stage.turn(now);
+    if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     if (report && report->rows == 0) report = stage.work(now);
     if (!report) {
       note_error("expanding", report.error());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/fault.h"
+
 namespace postrider {
 
 Intake::Intake(std::unique_ptr<StoreSession> session, const Clock& clock, std::function<void()> on_accepted)
@@ -50,7 +52,9 @@ void Intake::commit(std::vector<Item> items) {
     waiting_messages_.fetch_sub(item.group.size());
     groups.push_back(std::move(item.group));
   }
+  POSTRIDER_FAULT_POINT("before_accept");
   auto admitted = session_->accept(clock_.now(), groups);
+  POSTRIDER_FAULT_POINT("after_accept");
   if (admitted) on_accepted_();
   for (std::size_t i = 0; i < items.size(); ++i) {
     items[i].answer(admitted ? Result<std::vector<Admitted>>{std::move((*admitted)[i])}
