@@ -108,7 +108,7 @@ class Service {
   Roles roles_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreSession> session_;  // for the start, and then for metrics
-  std::mutex metrics_mutex_;
+  mutable std::mutex metrics_mutex_;
   Rules rules_;
   Providers providers_;
   std::unique_ptr<Engine> engine_;
@@ -228,6 +228,7 @@ void Service::stop() {
 }
 
 void Service::announce() const {
+  const std::lock_guard lock(metrics_mutex_);
   const auto key = admin_key(common_, *session_, rules_, engine_->clock().now());
   if (!key) log_error("the admin key: {}", key.error().text);
   if (!roles_.api) {

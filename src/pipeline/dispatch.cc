@@ -157,7 +157,7 @@ void Dispatcher::take(event::ReleaseDone done, Instant now) {
   releasing_.clear();
 }
 
-void Dispatcher::take(event::Beat, Instant now) { last_beat_ = now; }
+void Dispatcher::take(event::Beat beat, Instant now) { last_beat_ = std::max(last_beat_, beat.at.value_or(now)); }
 
 void Dispatcher::take(event::Tick, Instant now) {
   // Without a heartbeat for this long another node may hold our rows any moment: what is open is ended while we still

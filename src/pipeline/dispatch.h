@@ -53,7 +53,9 @@ struct RecordFailed {
 struct ReleaseDone {
   bool ok = true;
 };
-struct Beat {};  // the lease is good from now
+struct Beat {
+  std::optional<Instant> at = {};  // when the beat was begun; empty: now
+};                                 // the lease is good from now
 struct Tick {};
 struct Stop {};      // start nothing any more, give back what was not begun
 struct AbortAll {};  // the grace is over

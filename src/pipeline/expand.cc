@@ -27,9 +27,11 @@ Result<ExpandReport> ExpandStage::turn(Instant now) {
 void ExpandStage::note_refusal(const Error& error) {
   const bool about_the_store = error.code == ErrorCode::Unavailable || error.code == ErrorCode::Exhausted ||
                                error.code == ErrorCode::Ambiguous || error.code == ErrorCode::Cancelled;
-  if (about_the_store) return;
-  if (rows_max_ == 1) ++refused_alone_;
+  // A batch may also be too large for the time or the memory that the store has: a smaller one is always worth a try.
+  const bool alone = rows_max_ == 1;
   rows_max_ = std::max<std::size_t>(1, rows_max_ / 2);
+  if (about_the_store) return;
+  if (alone) ++refused_alone_;
   refusal_ = error.text;
 }
 

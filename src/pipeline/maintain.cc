@@ -11,12 +11,21 @@ constexpr Duration kExpireEvery = std::chrono::seconds{5};
 
 Result<MaintainReport> MaintainStage::turn(Instant now) {
   MaintainReport report;
+  if (auto done = steps(now, report); !done) {
+    // What is committed must reach those who go on with it, whatever failed behind it.
+    if (!report.beat && report.taken_over.empty() && report.promoted.empty()) return done.error();
+    report.trouble = done.error();
+  }
+  return report;
+}
+
+Result<Done> MaintainStage::steps(Instant now, MaintainReport& report) {
   if (now >= next_beat_) POSTRIDER_TRY_DONE(beat(now, report));
-  if (report.declared_dead || duties_ == MaintainDuties::HeartbeatOnly) return report;
+  if (report.declared_dead || duties_ == MaintainDuties::HeartbeatOnly) return Done{};
   if (orphans_due_ || now >= next_orphans_) POSTRIDER_TRY_DONE(take_over(now, report));
   if (now >= next_promote_) POSTRIDER_TRY_DONE(promote(now, report));
   if (now >= next_expire_) POSTRIDER_TRY_DONE(expire(now, report));
-  return report;
+  return Done{};
 }
 
 Result<Done> MaintainStage::beat(Instant now, MaintainReport& report) {

@@ -1,5 +1,6 @@
 // The slow work beside the stream: heartbeat, take-over of dead nodes' rows, promotion of what has become due, expiry.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "core/watch.h"
@@ -15,6 +16,7 @@ struct MaintainReport {
   std::size_t promoted_rows = 0;
   std::size_t expired_rows = 0;
   std::vector<NodeId> found_dead = {};
+  std::optional<Error> trouble = {};  // what went wrong after the above was done
   int living = 1;
 };
 
@@ -31,6 +33,7 @@ class MaintainStage {
   void look_for_orphans() { orphans_due_ = true; }
 
  private:
+  Result<Done> steps(Instant now, MaintainReport& report);
   Result<Done> beat(Instant now, MaintainReport& report);
   Result<Done> promote(Instant now, MaintainReport& report);
   Result<Done> take_over(Instant now, MaintainReport& report);

@@ -14,6 +14,7 @@ constexpr Duration kTickEvery = std::chrono::milliseconds{50};
 constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
 constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
 constexpr Duration kPollBusy = std::chrono::milliseconds{1};
+constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
 constexpr Duration kBusyFor = std::chrono::seconds{1};
 constexpr Duration kStorePause = std::chrono::milliseconds{200};  // after a store error, before the next try
@@ -47,7 +48,16 @@ Engine::~Engine() { stop(Duration{0}); }
 
 Result<std::unique_ptr<Engine>> Engine::start(Parts parts) {
   std::unique_ptr<Engine> engine(new Engine(std::move(parts)));
-  POSTRIDER_TRY_DONE(engine->begin());
+  if (auto begun = engine->begin(); !begun) {
+    engine->stop(Duration{0});
+    // A node that never came to work must not stay among the living.
+    if (engine->lease_.node != 0) {
+      if (auto opened = engine->parts_.store.open_session()) {
+        if (auto left = (*opened)->remove(engine->lease_.node); !left) log_warning("leaving: {}", left.error().text);
+      }
+    }
+    return begun.error();
+  }
   return engine;
 }
 
@@ -89,7 +99,8 @@ Result<Done> Engine::begin() {
       parts_.make_transport([this](std::vector<CallEnd> ends) { events_.put(event::Ended{std::move(ends)}); }, clock_);
   POSTRIDER_TRY(intake_session, session());
   intake_ = std::make_unique<Intake>(std::move(intake_session), clock_, [this] { expand_bell_.ring(); });
-  POSTRIDER_TRY_DONE(launch(&Engine::run_maintain));
+  POSTRIDER_TRY_DONE(launch(&Engine::run_heartbeat));
+  if (parts_.roles.maintain) POSTRIDER_TRY_DONE(launch(&Engine::run_maintain));
   POSTRIDER_TRY_DONE(launch(&Engine::run_records));
   if (parts_.roles.send) POSTRIDER_TRY_DONE(launch(&Engine::run_claims));
   if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch(&Engine::run_expand));
@@ -108,7 +119,7 @@ void Engine::run_dispatch() {
     carry_out(dispatcher_->on(event::Tick{}, now));
     if (parts_.roles.send && now >= next_heads && !stopping_.load()) {
       next_heads = now + heads_every;
-      claims_.put({.heads = true});
+      if (!heads_asked_.exchange(true)) claims_.put({.heads = true});
     }
     if (stopping_.load()) drained_.store(dispatcher_->idle());
     const std::lock_guard lock(state_mutex_);
@@ -140,8 +151,10 @@ void Engine::carry_out(std::vector<DispatchEffect> effects) {
 void Engine::run_claims(StoreSession& session) {
   while (!workers_stop_.load()) {
     for (StoreJob& job : claims_.take_all(kTickEvery)) {
+      if (workers_stop_.load()) return;
       if (job.heads) {
         auto heads = session.heads();
+        heads_asked_.store(false);
         if (heads) {
           if (!heads->empty()) events_.put(event::Heads{std::move(*heads)});
         } else {
@@ -194,31 +207,43 @@ void Engine::run_records(StoreSession& session) {
 void Engine::run_expand(StoreSession& session) {
   ExpandStage stage({session, parts_.rules, *ids_, lease_.node, parts_.roles.send ? &places_ : nullptr}, entropy());
   Instant last_row = {};
+  Instant next_work = {};
   while (!stopping_.load()) {
     const Instant now = clock_.now();
     auto report = stage.turn(now);
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
-    if (report && report->rows == 0) report = stage.work(now);
+    // Large messages and replays get their turn beside a steady stream, not only when it pauses.
+    if (report && report->rows > 0 && now >= next_work) hand_on(*report);
+    if (report && (report->rows == 0 || now >= next_work)) {
+      next_work = now + kWorkEvery;
+      report = stage.work(now);
+    }
     if (!report) {
       note_error("expanding", report.error());
       if (report.error().code == ErrorCode::Ambiguous) lost_track("an expansion");
       pause(kStorePause);
       continue;
     }
-    if (!report->owned.empty()) events_.put(event::Owned{std::move(report->owned)});
-    if (!report->queued.empty()) events_.put(event::Work{std::move(report->queued)});
-    if (report->rows > 0) {
-      expanded_.fetch_add(report->rows, std::memory_order_relaxed);
-      last_row = now;
-      continue;
-    }
+    if (report->rows > 0) last_row = now;
+    hand_on(*report);
+    if (last_row == now) continue;
     expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
   }
 }
 
-void Engine::run_maintain(StoreSession& session) {
-  MaintainStage stage(session, lease_.node,
-                      parts_.roles.maintain ? MaintainDuties::All : MaintainDuties::HeartbeatOnly);
+void Engine::hand_on(ExpandReport& report) {
+  expanded_.fetch_add(report.rows, std::memory_order_relaxed);
+  if (!report.owned.empty()) events_.put(event::Owned{std::move(report.owned)});
+  if (!report.queued.empty()) events_.put(event::Work{std::move(report.queued)});
+  report = {};
+}
+
+// The heartbeat has a thread and a connection of its own: slow work elsewhere must not look like death.
+void Engine::run_heartbeat(StoreSession& session) { keep(session, MaintainDuties::HeartbeatOnly); }
+void Engine::run_maintain(StoreSession& session) { keep(session, MaintainDuties::All); }
+
+void Engine::keep(StoreSession& session, MaintainDuties duties) {
+  MaintainStage stage(session, lease_.node, duties);
   Instant next_clock = {};
   while (!workers_stop_.load()) {
     const Instant now = clock_.now();
@@ -239,10 +264,14 @@ void Engine::run_maintain(StoreSession& session) {
       return;
     }
     if (report->beat) {
-      events_.put(event::Beat{});
+      events_.put(event::Beat{now});
       note_success();
       const std::lock_guard lock(state_mutex_);
       health_.living_nodes = report->living;
+    }
+    if (report->trouble) {
+      note_error("maintaining", *report->trouble);
+      if (report->trouble->code == ErrorCode::Ambiguous) lost_track("a take-over");
     }
     for (const NodeId dead : report->found_dead) log_warning("node {} stopped beating; its work is taken over", dead);
     if (!report->taken_over.empty()) {

@@ -80,7 +80,10 @@ class Engine {
   void run_claims(StoreSession& session);
   void run_records(StoreSession& session);
   void run_expand(StoreSession& session);
+  void run_heartbeat(StoreSession& session);
   void run_maintain(StoreSession& session);
+  void keep(StoreSession& session, MaintainDuties duties);
+  void hand_on(ExpandReport& report);
   void carry_out(std::vector<DispatchEffect> effects);
   void note_error(std::string_view where, const Error& error);
   void note_success();
@@ -107,6 +110,7 @@ class Engine {
   std::atomic<bool> workers_stop_{false};  // the threads end
   std::atomic<bool> drained_{false};
   std::atomic<bool> starting_anew_{false};
+  std::atomic<bool> heads_asked_{false};  // one look at a time, however slow the store is
   std::atomic<std::uint64_t> expanded_{0};
   mutable std::mutex state_mutex_;
   DispatchCounts counts_;

@@ -61,7 +61,8 @@ class Operation {
   void replay(const Uuid& uuid) {
     const auto found = find_message(c_, action_.tenant, uuid);
     if (!found) return;
-    auto state = find_state(c_, found->id);
+    // Locked: of two that replay one message at once, the second sees what the first did.
+    auto state = find_state(c_, found->id, "message_state_locked");
     if (!state || (state->state != MessageState::Failed && state->state != MessageState::Ignored)) return;
     std::optional<Lane> lane;
     {

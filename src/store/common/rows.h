@@ -157,8 +157,8 @@ Message read_message(const Rows& rows) {
 }
 
 template <class Connection>
-std::optional<StoredState> find_state(Connection& c, RowId message) {
-  auto rows = c.use("message_state_of").query(message);
+std::optional<StoredState> find_state(Connection& c, RowId message, std::string_view statement = "message_state_of") {
+  auto rows = c.use(statement).query(message);
   if (!rows.next()) return std::nullopt;
   return StoredState{.tenant = rows.template number<TenantId>(0),
                      .state = rows.one_of(1, MessageState::Pending, MessageState::Cancelled),

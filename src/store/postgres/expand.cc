@@ -99,7 +99,7 @@ Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lea
     auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
     ExpansionWriter writer{c, now, 0, ids()};
     writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
-    state.cursor = chunk.cursor;
+    state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
     state.at = now;
     if (chunk.finished) {
       end_lease(c, lease);

@@ -133,10 +133,14 @@ void ExpansionWriter::claim_ids() {
     const Message& m = entry.decided->message;
     const DedupKey key = dedup_id(m.tenant, m.uuid);
     const DedupEntry own{.id = m.id, .body = entry.decided->body, .uuid = m.uuid};
+    if (entry.admitted) {  // The entry is its own, whatever stands before it in this batch.
+      in_batch_.insert_or_assign(key, own);
+      continue;
+    }
     const auto [earlier, first] = in_batch_.emplace(key, own);
     if (!first) {
       entry.other = earlier->second;
-    } else if (!entry.admitted) {
+    } else {
       fresh.push_back({key, own});
       asked.push_back(&entry);
     }
@@ -185,14 +189,16 @@ void ExpansionWriter::add_messages() {
   }
   const Rows added = rows.write(c_);
   for (int i = 0; i < added.count(); ++i) missing.erase(added.number(i, 0));
-  for (Entry& entry : entries_) entry.dropped = missing.count(entry.decided->message.id) != 0;
+  // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again, with
+  // new ones.
+  if (!missing.empty()) throw Failure{ErrorCode::Unavailable, "an id was made twice", true};
 }
 
 void ExpansionWriter::add_deliveries() {
   std::vector<NewDedup> fresh;
   std::set<DedupKey> existed;
   for (Entry& entry : entries_) {
-    if (entry.other || entry.dropped) continue;
+    if (entry.other) continue;
     for (ExpandedDelivery& made : entry.decided->deliveries) {
       Delivery& d = made.made.delivery;
       d.message = entry.decided->message.id;
@@ -204,7 +210,7 @@ void ExpansionWriter::add_deliveries() {
   existed = add_dedups(c_, fresh);
   DeliveryRows rows;
   for (Entry& entry : entries_) {
-    if (entry.other || entry.dropped) continue;
+    if (entry.other) continue;
     for (ExpandedDelivery& made : entry.decided->deliveries) {
       const Delivery& d = made.made.delivery;
       if (!made.made.key_is_own) {
@@ -283,7 +289,6 @@ void ExpansionWriter::add_states() {
       at{Type::Int8}, attempts{Type::Int4}, cursor{Type::Int8}, skipped{Type::Text}, secret_of{Type::Int8},
       sealed{Type::Text};
   for (Entry& entry : entries_) {
-    if (entry.dropped) continue;
     const Message& m = entry.decided->message;
     MessageEnd end{entry.decided->state, entry.decided->reason, std::move(entry.decided->detail)};
     if (entry.other) {

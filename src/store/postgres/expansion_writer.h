@@ -24,7 +24,6 @@ class ExpansionWriter {
     ExpandedMessage* decided = nullptr;
     bool admitted = false;                 // by the HTTP API: its dedup entries are its own
     std::optional<DedupEntry> other = {};  // the message that came first
-    bool dropped = false;                  // its row exists already: nothing more is written
     std::string skipped = {};
     Made made = Made::Nothing;
     bool live = false;

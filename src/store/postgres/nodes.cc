@@ -33,6 +33,7 @@ Result<NodeLease> PostgresSession::join(Instant now, std::string_view name) {
   return transact([&](Connection& c) {
     c.query("ensure_partitions", Params{}.time(now));
     c.query("node_lock");
+    c.query("nodes_forget", Params{}.time(now - std::chrono::minutes{10}));
     const Rows rows = c.query("node_add", Params{}.text(name).time(now).int4(kNodeSlots));
     if (rows.empty()) throw Failure{ErrorCode::Exhausted, "there are as many nodes as there can be"};
     return NodeLease{static_cast<NodeId>(rows.number(0, 0)), rows.small(0, 1)};

@@ -99,7 +99,7 @@ Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease
     StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
     ExpansionWriter expansion{c, now, 0, ids()};
     for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
-    state.cursor = chunk.cursor;
+    state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
     state.at = now;
     if (chunk.finished) {
       end_lease(c, lease);

@@ -197,6 +197,17 @@ TEST_P(Expanding, APlainRowWhoseKeyTheApiAcceptedIsTheDuplicateEvenIfItIsExpande
   EXPECT_EQ(w.look(parse_uuid(accepted.id).value()).state, MessageState::Expanded);
 }
 
+TEST_P(Expanding, AnAcceptedMessageIsSentThoughAPlainRowWithItsIdStandsBeforeIt) {
+  OutboxRow plain = w.row();
+  w.database->insert(plain);
+  must(w.a->accept(w.now, std::vector<IntakeGroup>{{w.offered(plain)}}));
+  const auto report = must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  EXPECT_EQ(report.rows, 2U);
+  const MessageView kept = w.look(parse_uuid(plain.id).value());
+  EXPECT_EQ(kept.state, MessageState::Expanded);
+  EXPECT_EQ(kept.deliveries.size(), 1U);
+}
+
 TEST_P(Expanding, AnAcceptedMarkThatNobodyGaveIsWorthNothing) {
   const Sent first = w.send_one();
   OutboxRow forged = w.row();

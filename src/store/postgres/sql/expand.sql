@@ -14,7 +14,7 @@ FROM postrider.outbox o ORDER BY o.position LIMIT $1::int FOR UPDATE SKIP LOCKED
 -- name: outbox_drop
 DELETE FROM postrider.outbox WHERE position = ANY($1::bigint[])
 
--- Only a row with a forged `accepted` can meet an existing message; it must not stop the others.
+-- What is not in the answer existed already.
 -- name: message_add
 INSERT INTO postrider.message (id, uuid, tenant, accepted_at, tenant_name, topic, type, entity_id, version, idempotency_key, lane,
   category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
@@ -36,6 +36,9 @@ DELETE FROM postrider.message_state WHERE message = $1::bigint
 
 -- name: message_state_of
 SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider.message_state WHERE message = $1::bigint
+
+-- name: message_state_locked
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider.message_state WHERE message = $1::bigint FOR UPDATE
 
 -- name: secret_add_many
 INSERT INTO postrider.secret (message, sealed) SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT DO NOTHING

@@ -11,6 +11,10 @@ SELECT s, $1::text, $2::bigint, 0, $2::bigint FROM generate_series(0, $3::int - 
 WHERE NOT EXISTS (SELECT 1 FROM postrider.node n WHERE n.slot = s) ORDER BY s LIMIT 1
 RETURNING id, slot
 
+-- Long silent: nobody is left who could have missed it sooner.
+-- name: nodes_forget
+DELETE FROM postrider.node WHERE beat_at < $1::bigint
+
 -- name: node_lock
 SELECT pg_advisory_xact_lock(hashtext('postrider.node'))::text
 

@@ -37,13 +37,14 @@ SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_i
   o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
 FROM postrider.outbox o WHERE o.id = $1::uuid ORDER BY o.position
 
+-- Without contents: up to 20,000 rows are looked at.
 -- name: outbox_newest
-SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
-  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, '',
+  '', o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
   o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
   '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
   o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
-  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+  '', o.channel, o.recipient, o.contact, o.list, '', '', o.template
 FROM postrider.outbox o ORDER BY o.position DESC LIMIT $1::int
 
 -- name: delivery_of

@@ -33,6 +33,10 @@ DELETE FROM postrider_message_state WHERE message = ?1
 -- name: message_state_of
 SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider_message_state WHERE message = ?1
 
+-- The writer is alone: nothing has to be locked.
+-- name: message_state_locked
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider_message_state WHERE message = ?1
+
 -- name: secret_add
 INSERT INTO postrider_secret (message, sealed) VALUES (?1, ?2)
 

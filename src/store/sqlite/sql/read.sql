@@ -33,10 +33,11 @@ SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempote
   template
 FROM postrider_outbox WHERE lower(CAST(id AS TEXT)) = ?1 ORDER BY position
 
+-- Without contents: up to 20,000 rows are looked at.
 -- name: outbox_newest
-SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane,
+SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, '' AS payload, '' AS sealed, lane,
   category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
-  source_instance, source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body,
+  source_instance, source_script, site_enqueued_at, '' AS type_data, channel, recipient, contact, list, subject, body,
   template
 FROM postrider_outbox ORDER BY position DESC LIMIT ?1
 
