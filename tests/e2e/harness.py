@@ -19,9 +19,14 @@ BINARY = os.environ.get("POSTRIDER_BIN", os.path.join(ROOT, "build/release/postr
 SERVER_URL = os.environ.get("POSTRIDER_TEST_PG", "")
 
 
+next_port = 20000 + os.getpid() % 9000
+
+
 def free_port():
-    """A port that is free now, below the range that outgoing connections use."""
-    for port in range(20000 + os.getpid() % 9000, 32000):
+    """A port that is free now and was not given before, below the range that outgoing connections use."""
+    global next_port
+    for port in range(next_port, 32000):
+        next_port = port + 1
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
