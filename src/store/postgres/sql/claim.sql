@@ -8,25 +8,31 @@ WITH RECURSIVE head AS (
     WHERE (q.lane, q.channel, q.tenant) > (h.lane, h.channel, h.tenant) ORDER BY q.lane, q.channel, q.tenant, q.position LIMIT 1) n)
 SELECT lane, channel, tenant, position FROM head
 
--- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. 2 is at-most-once.
+-- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. Rows that are locked are then reached by their ctid:
+-- joined by key, the planner, which knows no sizes here, may walk the whole queue for each of them. 2 is at-most-once.
 -- name: claim
 WITH t AS (SELECT * FROM unnest($3::int[], $4::int[], $5::smallint[]) AS u(tenant, quota, provider)),
  pick AS MATERIALIZED (
   SELECT p.*, t.provider FROM t CROSS JOIN LATERAL (
-    SELECT q.tenant, q.position FROM postrider.queue q
+    SELECT q.ctid AS at FROM postrider.queue q
     WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = t.tenant AND q.node = 0
       AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
     ORDER BY q.position LIMIT t.quota FOR UPDATE SKIP LOCKED) p),
  u AS (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
-  FROM pick WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = pick.tenant AND q.position = pick.position
+  FROM pick WHERE q.ctid = pick.at
   RETURNING q.tenant, q.position, q.id, q.fence, q.attempt, q.provider)
 SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
   d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
 FROM u JOIN postrider.delivery d ON d.id = u.id ORDER BY u.tenant, u.position
 
 -- name: release
+WITH held AS MATERIALIZED (
+  SELECT h.at FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
+    AS k(lane, channel, tenant, position, id, fence)
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS at FROM postrider.queue q
+    WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position = k.position AND q.id = k.id
+      AND q.fence = k.fence AND q.node <> 0 FOR UPDATE) h)
 UPDATE postrider.queue q SET node = 0, attempt = greatest(q.attempt - 1, 0), provider = 0, claimed_at = NULL
-FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[]) AS k(lane, channel, tenant, position, id, fence)
-WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position = k.position AND q.id = k.id
-  AND q.fence = k.fence AND q.node <> 0
+FROM held WHERE q.ctid = held.at

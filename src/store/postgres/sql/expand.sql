@@ -75,10 +75,10 @@ SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5
 
 -- name: expand_pick
 WITH pick AS MATERIALIZED (
-  SELECT lane, channel, tenant, position FROM postrider.queue WHERE lane = $1::smallint AND channel = 0 AND node = 0
-  ORDER BY position LIMIT $2::int FOR UPDATE SKIP LOCKED)
+  SELECT q.ctid AS at FROM postrider.queue q WHERE q.lane = $1::smallint AND q.channel = 0 AND q.node = 0
+  ORDER BY q.position LIMIT $2::int FOR UPDATE SKIP LOCKED)
 UPDATE postrider.queue q SET node = $3::int, fence = q.fence + 1, attempt = q.attempt + 1, claimed_at = $4::bigint
-FROM pick p WHERE q.lane = p.lane AND q.channel = p.channel AND q.tenant = p.tenant AND q.position = p.position
+FROM pick WHERE q.ctid = pick.at
 RETURNING q.lane, q.tenant, q.position, q.id, q.fence, q.attempt
 
 -- Locked until the chunk is written, so that nobody takes the work over in between.

@@ -4,8 +4,8 @@ SELECT due_at FROM postrider.deferred ORDER BY due_at LIMIT 1
 -- New positions keep the order of the queue: what was promoted stands behind what is there.
 -- name: promote
 WITH pick AS MATERIALIZED (
-  SELECT due_at, id FROM postrider.deferred WHERE due_at <= $1::bigint ORDER BY due_at, id LIMIT $2::int FOR UPDATE SKIP LOCKED),
- gone AS (DELETE FROM postrider.deferred f USING pick p WHERE f.due_at = p.due_at AND f.id = p.id RETURNING f.*),
+  SELECT f.ctid AS at FROM postrider.deferred f WHERE due_at <= $1::bigint ORDER BY due_at, id LIMIT $2::int FOR UPDATE SKIP LOCKED),
+ gone AS (DELETE FROM postrider.deferred f USING pick WHERE f.ctid = pick.at RETURNING f.*),
  numbered AS (SELECT g.*, ($3::bigint[])[row_number() OVER (ORDER BY g.due_at, g.id)] AS position FROM gone g),
  q AS (
   INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, expires_at)
@@ -14,12 +14,11 @@ SELECT lane, channel, tenant FROM numbered
 
 -- name: take_over
 WITH pick AS MATERIALIZED (
-  SELECT lane, channel, tenant, position FROM postrider.queue q
+  SELECT q.ctid AS at FROM postrider.queue q
   WHERE q.node <> 0 AND q.channel <> 0 AND NOT EXISTS (SELECT 1 FROM postrider.node n WHERE n.id = q.node)
   ORDER BY lane, channel, tenant, position LIMIT $1::int FOR UPDATE SKIP LOCKED),
  u AS (
-  UPDATE postrider.queue q SET node = $2::int, fence = q.fence + 1 FROM pick p
-  WHERE q.lane = p.lane AND q.channel = p.channel AND q.tenant = p.tenant AND q.position = p.position
+  UPDATE postrider.queue q SET node = $2::int, fence = q.fence + 1 FROM pick WHERE q.ctid = pick.at
   RETURNING q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.claimed_at)
 SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
   d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.claimed_at

@@ -7,11 +7,14 @@ WITH i AS (
     $17::smallint[], $18::smallint[], $19::text[], $20::text[], $21::bigint[], $22::bigint[], $23::int[])
   AS u(lane, channel, tenant, position, id, fence, target, state, reason, due_at, attempt, guarantee, expires_at, detail, called,
        call_fence, outcome, call_reason, provider_message_id, excerpt, started_at, ended_at, n)),
+ held AS MATERIALIZED (
+  SELECT i.*, h.at FROM i CROSS JOIN LATERAL (
+    SELECT q.ctid AS at FROM postrider.queue q
+    WHERE q.lane = i.lane AND q.channel = i.channel AND q.tenant = i.tenant AND q.position = i.position AND q.id = i.id
+      AND q.fence = i.fence AND q.node <> 0 FOR UPDATE) h),
  gone AS (
-  DELETE FROM postrider.queue q USING i
-  WHERE q.lane = i.lane AND q.channel = i.channel AND q.tenant = i.tenant AND q.position = i.position AND q.id = i.id
-    AND q.fence = i.fence AND q.node <> 0
-  RETURNING i.*, q.attempt AS call_attempt, q.node, q.provider),
+  DELETE FROM postrider.queue q USING held WHERE q.ctid = held.at
+  RETURNING held.*, q.attempt AS call_attempt, q.node, q.provider),
  a AS (
   INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
     ended_at)
