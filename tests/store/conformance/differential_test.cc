@@ -12,7 +12,8 @@ namespace {
 
 class Twin {
  public:
-  Twin(const StoreFactory& factory, std::uint64_t seed) : model_(model_factory()), store_(factory), prng_(seed) {}
+  Twin(const StoreFactory& factory, std::uint64_t seed)
+      : model_(model_factory()), store_(factory), prng_(seed), forges_(factory.ids_row_by_row) {}
 
   void run(int steps) {
     for (int step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
@@ -75,7 +76,8 @@ class Twin {
   void insert_rows() {
     for (std::uint64_t i = prng_.below(6); i > 0; --i) {
       OutboxRow row = random_row();
-      if (prng_.below(20) == 0) row.accepted = static_cast<RowId>(prng_.below(1000));
+      // Forged marks have conformance tests of their own; here they would only show in which order ids are drawn.
+      if (forges_ && prng_.below(20) == 0) row.accepted = static_cast<RowId>(prng_.below(1000));
       model_.database->insert(row);
       store_.database->insert(row);
     }
@@ -293,6 +295,7 @@ class Twin {
   World model_;
   World store_;
   Prng prng_;
+  bool forges_ = true;
   std::vector<Pair> held_;
 };
 

@@ -36,6 +36,9 @@ class Database {
 struct StoreFactory {
   std::string name = {};
   std::function<std::unique_ptr<Database>()> make = {};
+  /// New inner ids for rows with a forged `accepted` are drawn row by row, as the model draws them; else batch by
+  /// batch.
+  bool ids_row_by_row = true;
 };
 inline void PrintTo(const StoreFactory& factory, std::ostream* out) { *out << factory.name; }
 std::vector<StoreFactory> store_factories();

@@ -146,7 +146,7 @@ PostgresDatabase::~PostgresDatabase() {
 }
 
 StoreFactory postgres_factory() {
-  return {"Postgres", [] { return std::unique_ptr<Database>{std::make_unique<PostgresUnderTest>()}; }};
+  return {"Postgres", [] { return std::unique_ptr<Database>{std::make_unique<PostgresUnderTest>()}; }, false};
 }
 
 }  // namespace postrider::conformance
