@@ -137,7 +137,7 @@ Result<Done> Service::prepare() {
   store_ = std::move(store);
   const bool all = roles_.api && roles_.expand && roles_.send && roles_.maintain;
   if (store_->nodes() == Nodes::One && !all)
-    return Error{ErrorCode::Unsupported, "--roles in separate processes need PostgreSQL; SQLite has one node"};
+    log_warning("SQLite has one node: what the roles given do not do waits until a process is started that does it");
   POSTRIDER_TRY_DONE(store_->lock_for_serving());
   POSTRIDER_TRY_DONE(store_->migrate());
   POSTRIDER_TRY(session, store_->open_session());
