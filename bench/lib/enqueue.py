@@ -1,0 +1,100 @@
+"""What it costs the application: an INSERT into the outbox beside the same into a plain table, batches, and intake over HTTP."""
+import json
+import time
+
+from lib import content, limits, machine, postrider
+
+INSERT = f"INSERT INTO postrider.outbox (type, payload) VALUES ('{content.TYPE}', '{content.payload_text(7)}');\n"
+BATCH = 500
+INSERT_BATCH = (f"INSERT INTO postrider.outbox (type, payload) SELECT '{content.TYPE}', {content.payload_sql()} "
+                f"FROM generate_series(1, {BATCH}) i;\n")
+
+
+def outbox_insert(bench, clients):
+    """Three rates back to back: a plain table, the outbox with no engine, the outbox with an engine that expands and sends."""
+    seconds = 2 if bench.quick else 8
+    with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
+        database = home.store.database
+        database.query(limits.PLAIN)
+        meter = machine.Meter(postgres=bench.server.pid)
+        plain = database.pgbench(limits.PLAIN_INSERT, clients, seconds)
+        paused = database.pgbench(INSERT, clients, seconds)
+        figures = meter.stop()
+        if database.number("SELECT count(*) FROM postrider.outbox") < paused * seconds * 0.9:
+            raise machine.Refused("fewer rows in the outbox than pgbench says")
+        database.query("TRUNCATE postrider.outbox")
+        engine = home.start().ready()
+        time.sleep(0.5)
+        meter = machine.Meter(postgres=bench.server.pid)
+        running = database.pgbench(INSERT, clients, seconds)
+        other = max(figures["other_cpu"], meter.stop()["other_cpu"])
+        engine.kill()
+        return {"plain": plain, "rate": paused, "rate_running": running, "vs_plain": paused / plain, "running_vs_plain": running / plain,
+                "other_cpu": other, "seconds": figures["seconds"]}
+
+
+def batch_sql(bench):
+    with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
+        meter = machine.Meter(postgres=bench.server.pid)
+        rate = home.store.database.pgbench(INSERT_BATCH, 1, 2 if bench.quick else 8) * BATCH
+        return {**meter.stop(), "rate": rate}
+
+
+def sqlite_sql(bench, batch):
+    """One writer, as SQLite has it; every transaction synced. No engine."""
+    with postrider.Home(bench, postrider.Sqlite, bench.nginx.url) as home:
+        connection, number, text = home.store.connect(), 0, content.payload_text(7)
+        meter, until = machine.Meter(), time.monotonic() + (1 if bench.quick else 5)
+        while time.monotonic() < until:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(f"INSERT INTO postrider_outbox (type, payload) VALUES ('{content.TYPE}', ?)", [(text,)] * batch)
+            connection.execute("COMMIT")
+            number += batch
+        figures = meter.stop()
+        connection.close()
+        return {**figures, "rate": number / figures["seconds"]}
+
+
+def intake(bench, kind, connections, batch):
+    """POST /api/v1/messages: 2xx comes when the message is on disk. PostgreSQL: a node with the role api alone, so that nothing expands or
+    sends; a SQLite engine has all roles, so it expands meanwhile and does not send (its channel has no provider)."""
+    seconds = 2 if bench.quick else 8
+    with postrider.Home(bench, kind, bench.nginx.url) as home:
+        commit = None
+        if kind is postrider.Postgres:
+            home.store.database.query(limits.PLAIN)
+            commit = home.store.database.pgbench(limits.PLAIN_INSERT, 1, seconds) if batch == 1 else None
+        else:
+            home.configure(sends=False)
+        engine = home.start("api" if kind is postrider.Postgres else None).ready()
+        with open(f"{home.path}/admin.key", encoding="ascii") as file:
+            key = file.read().strip()
+        message = {"type": content.TYPE, "payload": json.loads(content.payload_text(7))}
+        body = json.dumps(message if batch == 1 else [message] * batch)
+        meter = machine.Meter(engine=engine.pid, **({"postgres": bench.server.pid} if kind is postrider.Postgres else {}))
+        found = limits.wrk(bench, f"http://127.0.0.1:{engine.port}/api/v1/messages", connections, seconds, body,
+                           {"content-type": "application/json", "authorization": f"Bearer {key}"})
+        figures = {**meter.stop(), **found}
+        figures["rate"] *= batch
+        figures["engine_us"] = figures["engine_cpu"] * 1e6 / (figures["rate"] * seconds)
+        if kind is postrider.Postgres:
+            stored = home.count("outbox")
+            if stored < figures["rate"] * seconds * 0.9:
+                raise machine.Refused(f"{stored} rows stored, {figures['rate'] * seconds:.0f} acknowledged")
+        if commit:
+            figures.update(commit=commit, vs_commit=figures["rate"] / commit)
+        engine.kill()
+        return figures
+
+
+def run(bench):
+    measure = bench.figures.measure
+    for clients in (1, 8):
+        measure(f"outbox insert {clients}", lambda: outbox_insert(bench, clients))
+    measure("outbox batch 500 pg", lambda: batch_sql(bench))
+    measure("intake http 32 pg", lambda: intake(bench, postrider.Postgres, 32, 1))
+    measure("intake http batch 500 pg", lambda: intake(bench, postrider.Postgres, 4, BATCH))
+    measure("outbox insert 1 sqlite", lambda: sqlite_sql(bench, 1))
+    measure("outbox batch 500 sqlite", lambda: sqlite_sql(bench, BATCH))
+    measure("intake http 32 sqlite", lambda: intake(bench, postrider.Sqlite, 32, 1))
+    measure("intake http batch 500 sqlite", lambda: intake(bench, postrider.Sqlite, 4, BATCH))

@@ -1,0 +1,102 @@
+"""Targets, the table and the JSON."""
+import time
+
+# key, what it is, the goal, whether more is better, and the number from the figures.
+PEERS = ("pg-boss", "graphile-worker", "bullmq")
+
+
+def best(figures, log, key="rate"):
+    """The best peer that keeps a log (or none): the highest rate, or the least CPU."""
+    found = {name: figures.median(f"drain {name} {'log' if log else 'no log'}", key) for name in PEERS}
+    found = {name: value for name, value in found.items() if value}
+    if not found:
+        return None, None
+    name = (max if key == "rate" else min)(found, key=found.get)
+    return name, found[name]
+
+
+def divide(above, below):
+    return above / below if above is not None and below else None
+
+
+def highest(*values):
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
+
+
+def specification(figures):
+    """(key, value, goal, "≥" or "≤", words): one line per target."""
+    value = figures.median
+    log, nolog = best(figures, True)[1], best(figures, False)[1]
+    drain = value("drain postrider pg")
+    return [
+        ("drain_pg_vs_best_log", divide(drain, log), 2.5, "≥", "drain on PostgreSQL / best peer with a log"),
+        ("drain_pg_vs_best_nolog", divide(drain, nolog), 2, "≥", "drain on PostgreSQL / best peer without a log"),
+        ("cpu_vs_best_log", divide(value("drain postrider pg", "cpu_us"), best(figures, True, "cpu_us")[1]), 1 / 3, "≤",
+         "CPU per notification, engine + PostgreSQL / thriftiest peer with a log"),
+        ("engine_cpu_us", value("drain postrider pg", "engine_us"), 20, "≤", "CPU µs of the engine per notification, drain"),
+        ("whole_way_vs_best_log", divide(value("whole way pg"), log), 1.2, "≥", "whole way on PostgreSQL / best peer's drain with a log"),
+        ("drain_sqlite_vs_best_log", divide(value("drain postrider sqlite"), log), 3, "≥", "drain on SQLite / best peer with a log"),
+        ("latency_500_p50_ms", value("latency 500 pg", "p50_ms"), 1.5, "≤", "commit to provider at 500/s, p50 ms"),
+        ("latency_500_p99_ms", value("latency 500 pg", "p99_ms"), 8, "≤", "commit to provider at 500/s, p99 ms"),
+        ("latency_200_p50_ms", value("latency 200 pg", "p50_ms"), 1.5, "≤", "commit to provider at 200/s, p50 ms"),
+        ("latency_200_p99_ms", value("latency 200 pg", "p99_ms"), 8, "≤", "commit to provider at 200/s, p99 ms"),
+        ("outbox_insert_vs_plain_1", value("outbox insert 1", "vs_plain"), 0.85, "≥", "outbox INSERT / plain INSERT, 1 client, no engine"),
+        ("outbox_insert_vs_plain_8", value("outbox insert 8", "vs_plain"), 0.85, "≥", "outbox INSERT / plain INSERT, 8 clients, no engine"),
+        ("outbox_insert_running_vs_plain_1", value("outbox insert 1", "running_vs_plain"), 0.5, "≥", "the same, 1 client, engine running"),
+        ("outbox_insert_running_vs_plain_8", value("outbox insert 8", "running_vs_plain"), 0.5, "≥", "the same, 8 clients, engine running"),
+        ("intake_vs_commit", value("intake http 32 pg", "vs_commit"), 4, "≥", "HTTP intake, 32 connections / one commit per row"),
+        ("rss_mb", highest(value("drain postrider pg", "rss_mb"), value("whole way pg", "rss_mb")), 64, "≤", "peak memory MB, all of them waiting"),
+        ("drain_history_ratio", value("drain postrider pg, history", "ratio"), 0.9, "≥", "drain with a long history / with none"),
+        ("takeover_s", value("takeover pg", "takeover_s"), 10, "≤", "a killed node's work resumes, s"),
+        ("held_xmin_ratio", value("held transaction", "ratio"), 3, "≤", "claim p99 beside a transaction held open / normal"),
+        ("small_tenants_p99_ms", value("small tenants", "p99_ms"), 1000, "≤", "small tenants beside a large one, p99 ms"),
+        ("priority_p99_ms", value("priority", "p99_ms"), 50, "≤", "priority beside a million bulk, p99 ms"),
+        ("nodes_2_vs_1", value("nodes", "ratio_2"), 1, "≥", "two nodes / one"),
+        ("nodes_3_vs_1", value("nodes", "ratio_3"), 1, "≥", "three nodes / one"),
+    ]
+
+
+def result(bench, seconds):
+    figures = bench.figures
+    lines = [line for line in specification(figures) if line[1] is not None]
+    return {
+        "mode": "quick" if bench.quick else "full", "count": bench.count, "repeats": figures.repeats, "sections": bench.options.sections,
+        "seconds": round(seconds, 1), "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": bench.facts,
+        "drain_history_rows": bench.facts.get("drain_history_rows"),
+        "best_peer": {"log": best(figures, True)[0], "no_log": best(figures, False)[0], "log_cpu": best(figures, True, "cpu_us")[0]},
+        "targets": {key: round(value, 4) for key, value, *_ in lines},
+        "goals": {key: {"goal": round(goal, 4), "direction": direction, "met": met(value, goal, direction), "what": words}
+                  for key, value, goal, direction, words in lines},
+        "figures": figures.runs, "refused": figures.refused,
+        "disturbed": sorted(name for name, run in figures.runs.items() if run["disturbed"]),
+    }
+
+
+def met(value, goal, direction):
+    return value >= goal if direction == "≥" else value <= goal
+
+
+def table(result):
+    rows = ["", f"{'figure':<34}{'rate/s':>10}{'CPU µs':>9}{'engine/peer':>13}{'PostgreSQL':>12}{'WAL B':>8}{'MB':>6}{'p50 ms':>9}{'p99 ms':>9}{'others':>8}"]
+    for name, run in result["figures"].items():
+        median = run["median"]
+        cells = [cell(median.get("rate"), "{:,.0f}", 10), cell(median.get("cpu_us"), "{:.1f}", 9),
+                 cell(median.get("engine_us", median.get("peer_us")), "{:.1f}", 13), cell(median.get("postgres_us"), "{:.1f}", 12),
+                 cell(median.get("wal_bytes"), "{:,.0f}", 8), cell(median.get("rss_mb"), "{:.0f}", 6), cell(median.get("p50_ms"), "{:.2f}", 9),
+                 cell(median.get("p99_ms"), "{:.2f}", 9), cell(median.get("other_cpu"), "{:.0%}", 8)]
+        rows.append(f"{name:<34}" + "".join(cells) + (" disturbed" if run["disturbed"] else ""))
+    rows += ["", f"{'target':<76}{'value':>9}  {'goal':>8}"]
+    for key, goal in result["goals"].items():
+        rows.append(f"{goal['what']:<76}{result['targets'][key]:>9.2f}  {goal['direction']}{goal['goal']:>7.2f}  {'met' if goal['met'] else 'MISSED'}  {key}")
+    for name, why in result["refused"].items():
+        rows.append(f"REFUSED {name}: {why}")
+    if result["drain_history_rows"]:
+        rows.append(f"history: {result['drain_history_rows']:,} finished notifications")
+    rows.append(f"{result['mode']} run, {result['count']:,} notifications, {result['repeats']} repeat(s), {result['seconds']:.0f} s; best peer with a log "
+                f"{result['best_peer']['log']}, without {result['best_peer']['no_log']}; {len(result['disturbed'])} figures disturbed by others")
+    return "\n".join(rows)
+
+
+def cell(value, form, width):
+    return " " * width if value is None else form.format(value).rjust(width)

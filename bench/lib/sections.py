@@ -1,0 +1,31 @@
+"""The sections of a run, in the order in which a reader wants them. Each measures and leaves its figures in bench.figures."""
+from lib import enqueue, history, latency, limits, peers, postrider, pressure, takeover
+
+
+def drain(bench):
+    """The peers' job: what waits in a durable queue, one POST each, the outcome durable."""
+    for name in peers.PEERS:
+        for log in (True, False):
+            count = peer_count(bench, name, log)
+            bench.figures.measure(f"drain {name} {'log' if log else 'no log'}", lambda: peers.drain(bench, name, count, log))
+    bench.figures.measure("drain postrider pg", lambda: postrider.drain(bench, postrider.Postgres, bench.count))
+    bench.figures.measure("drain postrider sqlite", lambda: postrider.drain(bench, postrider.Sqlite, bench.count))
+
+
+def peer_count(bench, name, log):
+    """The slow ones would take most of a quick run; their rate does not depend on the number, only its precision does."""
+    slow = name == "bullmq" or (name == "graphile-worker" and log)
+    return bench.count // 3 if bench.quick and slow else bench.count
+
+
+def whole(bench):
+    bench.figures.measure("whole way pg", lambda: postrider.whole_way(bench, postrider.Postgres, bench.count))
+    bench.figures.measure("whole way sqlite", lambda: postrider.whole_way(bench, postrider.Sqlite, bench.count))
+
+
+limits = limits.run
+history = history.run
+enqueue = enqueue.run
+latency = latency.run
+takeover = takeover.run
+pressure = pressure.run
