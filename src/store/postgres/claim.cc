@@ -1,7 +1,16 @@
+#include <algorithm>
+
+#include "base/check.h"
 #include "base/limits.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
+namespace {
+
+// With the lane and the channel: the name of the advisory lock of those who claim there.
+constexpr int kClaimLock = 0x506f7374;
+
+}  // namespace
 
 Result<std::vector<QueueHead>> PostgresSession::heads() {
   return run([](Connection& c) {
@@ -16,31 +25,61 @@ Result<std::vector<QueueHead>> PostgresSession::heads() {
   });
 }
 
+std::vector<Claim> PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request,
+                                               bool from_the_front) {
+  Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2}, floor{Type::Int8};
+  for (const TenantShare& share : request.shares) {
+    Floor& known = floors_[{request.lane, request.channel, share.tenant}];
+    if (from_the_front || now - known.walked_at >= kFloorAge || now < known.walked_at) known = {0, now};
+    tenant.add_int4(share.tenant);
+    quota.add_int4(share.quota);
+    provider.add_int2(share.provider);
+    floor.add_int8(known.position);
+  }
+  Params p;
+  p.int2(static_cast<int>(request.lane))
+      .int2(static_cast<int>(request.channel))
+      .array(tenant)
+      .array(quota)
+      .array(provider);
+  p.flag(request.what == ClaimWhat::AtMostOnceOnly)
+      .int2(kCallsPerDeliveryMax)
+      .int4(request.node)
+      .time(now)
+      .array(floor);
+  p.int4(kClaimLock);
+  Rows rows = c.write("claim", p);
+  if (!rows.flag(0, 0)) rows = c.write("claim_beside", p);
+  std::vector<Claim> claims;
+  claims.reserve(static_cast<std::size_t>(rows.count()));
+  for (int i = 0; i < rows.count(); ++i) {
+    if (rows.is_null(i, 1)) break;  // the one row of a claim that found nothing
+    claims.push_back(read_claim(rows, i, 1, now));
+  }
+  return claims;
+}
+
 Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimRequest& request) {
   if (request.channel == Channel::Expand) return Error{ErrorCode::Invalid, "expand work is claimed by claim_expand()"};
   return run([&](Connection& c) {
-    Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2};
-    std::int64_t most = 0;
+    std::vector<Claim> claims = claim_from(c, now, request, false);
+    std::map<TenantId, int> got;
+    for (const Claim& claim : claims) ++got[claim.lease.tenant];
+    ClaimRequest rest = request;
+    rest.shares.clear();
     for (const TenantShare& share : request.shares) {
-      tenant.add_int4(share.tenant);
-      quota.add_int4(share.quota);
-      provider.add_int2(share.provider);
-      most += share.quota;
+      const int found = got[share.tenant];
+      POSTRIDER_CHECK(found <= share.quota);
+      if (found < share.quota && floors_[{request.lane, request.channel, share.tenant}].position != 0)
+        rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }
-    const Rows rows = c.write("claim", Params{}
-                                           .int2(static_cast<int>(request.lane))
-                                           .int2(static_cast<int>(request.channel))
-                                           .array(tenant)
-                                           .array(quota)
-                                           .array(provider)
-                                           .flag(request.what == ClaimWhat::AtMostOnceOnly)
-                                           .int2(kCallsPerDeliveryMax)
-                                           .int4(request.node)
-                                           .time(now));
-    POSTRIDER_CHECK(rows.count() <= most);
-    std::vector<Claim> claims;
-    claims.reserve(static_cast<std::size_t>(rows.count()));
-    for (int i = 0; i < rows.count(); ++i) claims.push_back(read_claim(rows, i, now));
+    if (!rest.shares.empty()) {
+      for (Claim& claim : claim_from(c, now, rest, true)) claims.push_back(std::move(claim));
+    }
+    for (const Claim& claim : claims) {
+      std::int64_t& floor = floors_[{request.lane, request.channel, claim.lease.tenant}].position;
+      floor = std::max(floor, claim.lease.position);
+    }
     return claims;
   });
 }
@@ -57,6 +96,7 @@ Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
       position.add_int8(lease.position);
       id.add_int8(lease.id);
       fence.add_int4(lease.fence);
+      floors_.erase({lease.lane, lease.channel, lease.tenant});
     }
     c.query("release", Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
     return Done{};

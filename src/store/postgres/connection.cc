@@ -292,6 +292,7 @@ void Connection::fail(PGresult* result, ErrorCode when_lost) {
                   "the tables are not as this version needs them; run `postrider migrate`: " + text};
   }
   if (state == "42501") throw Failure{ErrorCode::Unsupported, "PostgreSQL: " + text};
+  if (state == "23505") throw Failure{ErrorCode::Conflict, "PostgreSQL: " + text};
   if (state.starts_with("22") || state.starts_with("23"))
     throw Failure{ErrorCode::Invalid, fmt::format("PostgreSQL ({}): {}", state, text)};
   if (state.starts_with("XX")) throw Failure{ErrorCode::Corrupt, fmt::format("PostgreSQL ({}): {}", state, text)};

@@ -20,7 +20,7 @@ int fence_of_call(const Completion& completion) {
 // The columns of the one statement that ends leases.
 class CompletionRows {
  public:
-  void add(const Completion& completion, int number) {
+  void add(const Completion& completion) {
     const Lease& l = completion.lease;
     const Verdict& v = completion.verdict;
     static const AttemptEnd kNone;
@@ -36,8 +36,6 @@ class CompletionRows {
     reason.add_int2(static_cast<int>(v.reason));
     due.add_time(v.due_at);
     attempt.add_int2(v.attempt);
-    guarantee.add_int2(static_cast<int>(completion.guarantee));
-    expires.add_time(completion.expires_at);
     detail.add(completion.detail);
     called.add_flag(completion.attempt.has_value());
     call_fence.add_int4(fence_of_call(completion));
@@ -47,24 +45,28 @@ class CompletionRows {
     excerpt.add(a.excerpt);
     started.add_time(a.started_at);
     ended.add_time(a.ended_at);
-    n.add_int4(number);
   }
   Rows write(Connection& c, Instant now) {
     Params p;
-    for (Array* column : {&lane,    &channel,     &tenant,     &position,  &id,      &fence,  &target, &state,
-                          &reason,  &due,         &attempt,    &guarantee, &expires, &detail, &called, &call_fence,
-                          &outcome, &call_reason, &message_id, &excerpt,   &started, &ended,  &n}) {
+    for (Array* column :
+         {&lane,   &channel,    &tenant,  &position,    &id,      &fence, &target, &state,      &reason, &due, &attempt,
+          &called, &call_fence, &outcome, &call_reason, &started, &ended, &detail, &message_id, &excerpt}) {
       p.array(*column);
     }
-    return c.query("record", p.time(now));
+    p.time(now);
+    try {
+      return c.query("record", p);
+    } catch (const Failure& failure) {
+      if (failure.error().code != ErrorCode::Conflict) throw;
+      return c.query("record_careful", p);
+    }
   }
 
  private:
   Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
       fence{Type::Int4}, target{Type::Int2}, state{Type::Int2}, reason{Type::Int2}, due{Type::Int8},
-      attempt{Type::Int2}, guarantee{Type::Int2}, expires{Type::Int8}, detail{Type::Text}, called{Type::Bool},
-      call_fence{Type::Int4}, outcome{Type::Int2}, call_reason{Type::Int2}, message_id{Type::Text}, excerpt{Type::Text},
-      started{Type::Int8}, ended{Type::Int8}, n{Type::Int4};
+      attempt{Type::Int2}, detail{Type::Text}, called{Type::Bool}, call_fence{Type::Int4}, outcome{Type::Int2},
+      call_reason{Type::Int2}, message_id{Type::Text}, excerpt{Type::Text}, started{Type::Int8}, ended{Type::Int8};
 };
 
 // The queue is looked through last: its only order is that of the line.
@@ -106,10 +108,10 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
   return run([&](Connection& c) {
     std::vector<Recorded> answers(completions.size(), Recorded::Stale);
     CompletionRows columns;
-    for (std::size_t i = 0; i < completions.size(); ++i) columns.add(completions[i], static_cast<int>(i));
+    for (const Completion& completion : completions) columns.add(completion);
     const Rows applied = columns.write(c, now);
     for (int i = 0; i < applied.count(); ++i)
-      answers[static_cast<std::size_t>(applied.number(i, 0))] = Recorded::Applied;
+      answers[static_cast<std::size_t>(applied.number(i, 0) - 1)] = Recorded::Applied;
     if (!applied.empty() && applied.flag(0, 1)) drop_secrets(c, completions);
     if (static_cast<std::size_t>(applied.count()) == completions.size()) return answers;
     // What came too late moves nothing but is kept; a crash before this leaves it as if its node had died before

@@ -69,17 +69,17 @@ Delivery read_delivery(const Rows& rows, int row, int from) {
   return d;
 }
 
-Claim read_claim(const Rows& rows, int row, Instant claimed_at) {
+Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at) {
   Claim claim;
-  claim.delivery = read_delivery(rows, row, 4);
+  claim.delivery = read_delivery(rows, row, from + 4);
   claim.lease.lane = claim.delivery.lane;
   claim.lease.channel = claim.delivery.channel;
   claim.lease.tenant = claim.delivery.tenant;
-  claim.lease.position = rows.number(row, 0);
+  claim.lease.position = rows.number(row, from);
   claim.lease.id = claim.delivery.id;
-  claim.lease.fence = rows.small(row, 1);
-  claim.lease.attempt = rows.small(row, 2);
-  claim.lease.provider = static_cast<ProviderId>(rows.number(row, 3));
+  claim.lease.fence = rows.small(row, from + 1);
+  claim.lease.attempt = rows.small(row, from + 2);
+  claim.lease.provider = static_cast<ProviderId>(rows.number(row, from + 3));
   claim.lease.claimed_at = claimed_at;
   return claim;
 }

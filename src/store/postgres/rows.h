@@ -13,7 +13,7 @@ OutboxRow read_outbox_row(const Rows& rows, int row);
 /// Columns from `from`: id … html.
 Delivery read_delivery(const Rows& rows, int row, int from);
 /// Columns: position, fence, attempt, provider, then the delivery.
-Claim read_claim(const Rows& rows, int row, Instant claimed_at);
+Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at);
 
 /// Dedup entries in one statement; returns the keys that existed already.
 struct NewDedup {

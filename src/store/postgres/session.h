@@ -1,6 +1,7 @@
 // One user of the store: one connection, that is made again when it was lost. Each stage's verbs stand in a file of
 // that name.
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -100,6 +101,18 @@ class PostgresSession final : public StoreSession {
     POSTRIDER_CHECK(ids_ != nullptr);  // use_ids() comes before the verbs that make rows
     return *ids_;
   }
+
+  std::vector<Claim> claim_from(Connection& c, Instant now, const ClaimRequest& request, bool from_the_front);
+
+  // Up to where this session has claimed lately, so that a claim does not walk again over the rows that are held. What
+  // comes to stand before it (a row given back, a transaction that committed late) is found when a claim finds too
+  // little behind it, or kFloorAge after the last walk from the front.
+  struct Floor {
+    std::int64_t position = 0;
+    Instant walked_at = {};
+  };
+  static constexpr Duration kFloorAge = std::chrono::milliseconds{250};
+  std::map<QueueGroup, Floor> floors_;
 
   static constexpr int kTriesMax = 4;
   Connection connection_;

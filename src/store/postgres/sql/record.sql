@@ -1,34 +1,37 @@
 -- One statement: the queue row goes, and only what the DELETE returns leaves an attempt and a new place. target: 1 settled, 2 deferred,
--- 3 parked. Rows that are not in the answer are stale.
+-- 3 parked. Rows that are not in the answer are stale. Arrays of fixed width are read by subscript, which costs next to nothing; only
+-- texts are unnested. No row is locked first: if a take-over changes one in between, its fence is seen again on the new version. The
+-- store keeps a second form, with the conflict clauses in force, for the batch that finds a row already there.
 -- name: record
-WITH i AS (
-  SELECT * FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[], $7::smallint[], $8::smallint[],
-    $9::smallint[], $10::bigint[], $11::smallint[], $12::smallint[], $13::bigint[], $14::text[], $15::bool[], $16::int[],
-    $17::smallint[], $18::smallint[], $19::text[], $20::text[], $21::bigint[], $22::bigint[], $23::int[])
-  AS u(lane, channel, tenant, position, id, fence, target, state, reason, due_at, attempt, guarantee, expires_at, detail, called,
-       call_fence, outcome, call_reason, provider_message_id, excerpt, started_at, ended_at, n)),
- held AS MATERIALIZED (
-  SELECT i.*, h.at FROM i CROSS JOIN LATERAL (
-    SELECT q.ctid AS at FROM postrider.queue q
-    WHERE q.lane = i.lane AND q.channel = i.channel AND q.tenant = i.tenant AND q.position = i.position AND q.id = i.id
-      AND q.fence = i.fence AND q.node <> 0 FOR UPDATE) h),
- gone AS (
-  DELETE FROM postrider.queue q USING held WHERE q.ctid = held.at
-  RETURNING held.*, q.attempt AS call_attempt, q.node, q.provider),
+WITH gone AS (
+  DELETE FROM postrider.queue q USING (
+    SELECT i.*, h.at FROM unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS i(detail, provider_message_id, excerpt, n)
+    CROSS JOIN LATERAL (
+      SELECT k.ctid AS at FROM postrider.queue k
+      WHERE k.lane = ($1::smallint[])[n] AND k.channel = ($2::smallint[])[n] AND k.tenant = ($3::int[])[n]
+        AND k.position = ($4::bigint[])[n] AND k.id = ($5::bigint[])[n] AND k.fence = ($6::int[])[n] AND k.node <> 0 OFFSET 0) h) held
+  WHERE q.ctid = held.at AND q.fence = ($6::int[])[held.n] AND q.node <> 0
+  RETURNING held.n, held.detail, held.provider_message_id, held.excerpt, q.attempt, q.node, q.provider, q.guarantee, q.expires_at),
  a AS (
   INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
     ended_at)
-  SELECT id, call_fence, 0, call_attempt, node, provider, outcome, call_reason, provider_message_id, excerpt, started_at, ended_at
-  FROM gone WHERE called ON CONFLICT DO NOTHING),
+  SELECT ($5::bigint[])[n], ($13::int[])[n], 0, attempt, node, provider, ($14::smallint[])[n], ($15::smallint[])[n], provider_message_id,
+    excerpt, ($16::bigint[])[n], ($17::bigint[])[n]
+  FROM gone WHERE ($12::bool[])[n] /* ON CONFLICT DO NOTHING */),
  s AS (
   INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
-  SELECT id, tenant, state, reason, detail, $24::bigint FROM gone WHERE target = 1 ON CONFLICT DO NOTHING),
+  SELECT ($5::bigint[])[n], ($3::int[])[n], ($8::smallint[])[n], ($9::smallint[])[n], detail, $21::bigint FROM gone
+  WHERE ($7::smallint[])[n] = 1 /* ON CONFLICT DO NOTHING */),
  f AS (
   INSERT INTO postrider.deferred (due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail)
-  SELECT due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail FROM gone WHERE target = 2),
+  SELECT ($10::bigint[])[n], ($5::bigint[])[n], ($1::smallint[])[n], ($2::smallint[])[n], ($3::int[])[n], ($6::int[])[n],
+    ($11::smallint[])[n], guarantee, ($9::smallint[])[n], expires_at, detail
+  FROM gone WHERE ($7::smallint[])[n] = 2),
  p AS (
   INSERT INTO postrider.parked (id, tenant, lane, channel, fence, attempt, guarantee, reason, detail, at, expires_at)
-  SELECT id, tenant, lane, channel, fence, attempt, guarantee, reason, detail, $24::bigint, expires_at FROM gone WHERE target = 3)
+  SELECT ($5::bigint[])[n], ($3::int[])[n], ($1::smallint[])[n], ($2::smallint[])[n], ($6::int[])[n], ($11::smallint[])[n], guarantee,
+    ($9::smallint[])[n], detail, $21::bigint, expires_at
+  FROM gone WHERE ($7::smallint[])[n] = 3)
 SELECT n, EXISTS (SELECT 1 FROM postrider.secret) FROM gone
 
 -- A batch that is recorded again because its answer was lost finds its own row and adds no second one.
