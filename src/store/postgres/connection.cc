@@ -85,6 +85,41 @@ const std::string& Array::finish() {
   return bytes_;
 }
 
+void CopyRows::row(int columns) {
+  if (bytes_.empty()) {
+    bytes_.assign("PGCOPY\n\377\r\n\0", 11);
+    bytes_.append(8, '\0');  // no flags, no extension
+  }
+  append_number<std::int16_t>(bytes_, static_cast<std::int16_t>(columns));
+}
+CopyRows& CopyRows::int2(std::int64_t value) {
+  append_number<std::int32_t>(bytes_, 2);
+  append_number<std::int16_t>(bytes_, static_cast<std::int16_t>(value));
+  return *this;
+}
+CopyRows& CopyRows::int4(std::int64_t value) {
+  append_number<std::int32_t>(bytes_, 4);
+  append_number<std::int32_t>(bytes_, static_cast<std::int32_t>(value));
+  return *this;
+}
+CopyRows& CopyRows::int8(std::int64_t value) {
+  append_number<std::int32_t>(bytes_, 8);
+  append_number<std::int64_t>(bytes_, value);
+  return *this;
+}
+CopyRows& CopyRows::text(std::string_view value) {
+  append_number<std::int32_t>(bytes_, static_cast<std::int32_t>(value.size()));
+  bytes_ += value;
+  return *this;
+}
+CopyRows& CopyRows::uuid(const std::array<std::uint8_t, 16>& value) {
+  return text({reinterpret_cast<const char*>(value.data()), value.size()});
+}
+CopyRows& CopyRows::null() {
+  append_number<std::int32_t>(bytes_, -1);
+  return *this;
+}
+
 Params& Params::int2(int value) {
   std::string bytes;
   append_number<std::int16_t>(bytes, static_cast<std::int16_t>(value));
@@ -253,6 +288,26 @@ Rows Connection::execute(std::string_view name, const Params& params, ErrorCode 
   const ExecStatusType status = PQresultStatus(result);
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) fail(result, when_lost);
   return Rows{result};
+}
+
+void Connection::copy(std::string_view name, CopyRows& rows) {
+  if (rows.empty()) return;
+  const auto statement = statements_.find(name);
+  if (statement == statements_.end()) die(fmt::format("no statement is called {}", name));
+  append_number<std::int16_t>(rows.bytes_, -1);
+  PGconn* const to = connection_.get();
+  PGresult* result = PQexec(to, statement->second.c_str());
+  if (PQresultStatus(result) != PGRES_COPY_IN) fail(result, ErrorCode::Unavailable);
+  PQclear(result);
+  // What goes wrong while sending is in the result.
+  if (PQputCopyData(to, rows.bytes_.data(), static_cast<int>(rows.bytes_.size())) == 1) PQputCopyEnd(to, nullptr);
+  result = PQgetResult(to);
+  while (PGresult* const next = PQgetResult(to)) {
+    PQclear(result);
+    result = next;
+  }
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) fail(result, ErrorCode::Unavailable);
+  PQclear(result);
 }
 
 void Connection::run(const char* sql) {

@@ -15,13 +15,9 @@ std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
   const Rows rows = c.query("outbox_take", Params{}.int4(static_cast<std::int64_t>(rows_max)));
   taken.reserve(static_cast<std::size_t>(rows.count()));
   for (int i = 0; i < rows.count(); ++i) taken.push_back(read_outbox_row(rows, i));
+  const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };
+  if (!std::is_sorted(taken.begin(), taken.end(), earlier)) std::sort(taken.begin(), taken.end(), earlier);
   return taken;
-}
-
-void drop_rows(Connection& c, const std::vector<OutboxRow>& rows) {
-  Array positions{Type::Int8};
-  for (const OutboxRow& row : rows) positions.add_int8(row.position);
-  c.query("outbox_drop", Params{}.array(positions));
 }
 
 void check_held(Connection& c, const Lease& lease) {
@@ -52,7 +48,6 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     }
     ExpansionWriter writer{c, now, node, ids()};
     writer.write(rows, decided);
-    drop_rows(c, rows);
     report.rows = rows.size();
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());

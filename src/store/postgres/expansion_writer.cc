@@ -3,81 +3,36 @@
 namespace postrider::postgres {
 namespace {
 
-class MessageRows {
- public:
-  void add(const Message& m) {
-    id.add_int8(m.id);
-    uuid.add(m.uuid.bytes);
-    tenant.add_int4(m.tenant);
-    accepted.add_time(m.accepted_at);
-    m.lane ? lane.add_int2(static_cast<int>(*m.lane)) : lane.add_null();
-    m.channel ? channel.add_int2(static_cast<int>(*m.channel)) : channel.add_null();
-    occurred.add_time(m.occurred_at);
-    due.add_time(m.due_at);
-    expires.add_time(m.expires_at);
-    site_enqueued.add_time(m.site_enqueued_at);
-    for (std::size_t i = 0; i < kTexts.size(); ++i) text[i].add(m.*kTexts[i]);
-  }
-  Rows write(Connection& c) {
-    Params p;
-    p.array(id).array(uuid).array(tenant).array(accepted);
-    for (std::size_t i = 0; i < 6; ++i) p.array(text[i]);
-    p.array(lane);
-    for (std::size_t i = 6; i < 12; ++i) p.array(text[i]);
-    p.array(occurred).array(due).array(expires);
-    for (std::size_t i = 12; i < 15; ++i) p.array(text[i]);
-    p.array(site_enqueued).array(channel);
-    for (std::size_t i = 15; i < kTexts.size(); ++i) p.array(text[i]);
-    return c.query("message_add", p);
-  }
+constexpr std::array<std::string Message::*, 23> kMessageTexts{
+    &Message::tenant_name,    &Message::topic,           &Message::type,
+    &Message::entity_id,      &Message::version,         &Message::idempotency_key,
+    &Message::category,       &Message::locale,          &Message::origin,
+    &Message::correlation_id, &Message::traceparent,     &Message::schema_version,
+    &Message::source_site,    &Message::source_instance, &Message::source_script,
+    &Message::recipient,      &Message::contact,         &Message::list,
+    &Message::template_key,   &Message::subject,         &Message::type_data,
+    &Message::body,           &Message::payload};
 
- private:
-  static constexpr std::array<std::string Message::*, 23> kTexts{
-      &Message::tenant_name,    &Message::topic,           &Message::type,
-      &Message::entity_id,      &Message::version,         &Message::idempotency_key,
-      &Message::category,       &Message::locale,          &Message::origin,
-      &Message::correlation_id, &Message::traceparent,     &Message::schema_version,
-      &Message::source_site,    &Message::source_instance, &Message::source_script,
-      &Message::recipient,      &Message::contact,         &Message::list,
-      &Message::template_key,   &Message::subject,         &Message::type_data,
-      &Message::body,           &Message::payload};
-  Array id{Type::Int8}, uuid{Type::Uuid}, tenant{Type::Int4}, accepted{Type::Int8}, lane{Type::Int2},
-      channel{Type::Int2}, occurred{Type::Int8}, due{Type::Int8}, expires{Type::Int8}, site_enqueued{Type::Int8};
-  std::vector<Array> text = std::vector<Array>(kTexts.size(), Array{Type::Text});
-};
+void add_message(CopyRows& rows, const Message& m) {
+  rows.row(10 + static_cast<int>(kMessageTexts.size()));
+  rows.int8(m.id).uuid(m.uuid.bytes).int4(m.tenant).time(m.accepted_at);
+  m.lane ? rows.int2(static_cast<int>(*m.lane)) : rows.null();
+  m.channel ? rows.int2(static_cast<int>(*m.channel)) : rows.null();
+  rows.time(m.occurred_at).time(m.due_at).time(m.expires_at).time(m.site_enqueued_at);
+  for (std::string Message::*const text : kMessageTexts) rows.text(m.*text);
+}
 
-class DeliveryRows {
- public:
-  void add(const Delivery& d) {
-    id.add_int8(d.id);
-    message.add_int8(d.message);
-    uuid.add(d.message_uuid.bytes);
-    tenant.add_int4(d.tenant);
-    channel.add_int2(static_cast<int>(d.channel));
-    lane.add_int2(static_cast<int>(d.lane));
-    guarantee.add_int2(static_cast<int>(d.guarantee));
-    version.add_int4(d.template_version);
-    expires.add_time(d.expires_at);
-    for (std::size_t i = 0; i < kTexts.size(); ++i) text[i].add(d.*kTexts[i]);
-  }
-  void write(Connection& c) {
-    if (id.size() == 0) return;
-    Params p;
-    p.array(id).array(message).array(uuid).array(tenant).array(channel).array(lane).array(guarantee);
-    for (std::size_t i = 0; i < 6; ++i) p.array(text[i]);
-    p.array(version).array(expires);
-    for (std::size_t i = 6; i < kTexts.size(); ++i) p.array(text[i]);
-    c.query("delivery_add", p);
-  }
+constexpr std::array<std::string Delivery::*, 10> kDeliveryTexts{
+    &Delivery::type,         &Delivery::origin,   &Delivery::traceparent, &Delivery::recipient, &Delivery::key,
+    &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html};
 
- private:
-  static constexpr std::array<std::string Delivery::*, 10> kTexts{
-      &Delivery::type,         &Delivery::origin,   &Delivery::traceparent, &Delivery::recipient, &Delivery::key,
-      &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html};
-  Array id{Type::Int8}, message{Type::Int8}, uuid{Type::Uuid}, tenant{Type::Int4}, channel{Type::Int2},
-      lane{Type::Int2}, guarantee{Type::Int2}, version{Type::Int4}, expires{Type::Int8};
-  std::vector<Array> text = std::vector<Array>(kTexts.size(), Array{Type::Text});
-};
+void add_delivery(CopyRows& rows, const Delivery& d) {
+  rows.row(9 + static_cast<int>(kDeliveryTexts.size()));
+  rows.int8(d.id).int8(d.message).uuid(d.message_uuid.bytes).int4(d.tenant);
+  rows.int2(static_cast<int>(d.channel)).int2(static_cast<int>(d.lane)).int2(static_cast<int>(d.guarantee));
+  rows.int4(d.template_version).time(d.expires_at);
+  for (std::string Delivery::*const text : kDeliveryTexts) rows.text(d.*text);
+}
 
 std::set<RowId> existing_messages(Connection& c, const std::vector<OutboxRow>& rows) {
   Array ids{Type::Int8};
@@ -181,17 +136,16 @@ void ExpansionWriter::claim_keys() {
 }
 
 void ExpansionWriter::add_messages() {
-  MessageRows rows;
-  std::set<RowId> missing;
-  for (const Entry& entry : entries_) {
-    rows.add(entry.decided->message);
-    missing.insert(entry.decided->message.id);
+  CopyRows rows;
+  for (const Entry& entry : entries_) add_message(rows, entry.decided->message);
+  try {
+    c_.copy("message_copy", rows);
+  } catch (const Failure& failure) {
+    if (failure.error().code != ErrorCode::Conflict) throw;
+    // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again, with
+    // new ones.
+    throw Failure{ErrorCode::Unavailable, "an id was made twice", true};
   }
-  const Rows added = rows.write(c_);
-  for (int i = 0; i < added.count(); ++i) missing.erase(added.number(i, 0));
-  // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again, with
-  // new ones.
-  if (!missing.empty()) throw Failure{ErrorCode::Unavailable, "an id was made twice", true};
 }
 
 void ExpansionWriter::add_deliveries() {
@@ -208,7 +162,7 @@ void ExpansionWriter::add_deliveries() {
     }
   }
   existed = add_dedups(c_, fresh);
-  DeliveryRows rows;
+  CopyRows rows;
   for (Entry& entry : entries_) {
     if (entry.other) continue;
     for (ExpandedDelivery& made : entry.decided->deliveries) {
@@ -220,12 +174,12 @@ void ExpansionWriter::add_deliveries() {
           continue;
         }
       }
-      rows.add(d);
+      add_delivery(rows, d);
       keep(entry, made);
     }
     if (entry.decided->in_chunks) queue_expand(entry.decided->message);
   }
-  rows.write(c_);
+  c_.copy("delivery_copy", rows);
   queue_.write(c_);
   deferred_.write(c_);
   settled_.write(c_);

@@ -1,8 +1,25 @@
 #include "store/postgres/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 namespace postrider::postgres {
+
+namespace {
+
+// As "@" and microseconds since 1970: no text form can be misread. PostgreSQL counts from 2000.
+std::string time_text(const Rows& rows, int row, int column) {
+  if (rows.is_null(row, column)) return {};
+  constexpr std::int64_t kFrom1970To2000 = 946'684'800'000'000;
+  const std::int64_t since_2000 = rows.number(row, column);
+  if (since_2000 == std::numeric_limits<std::int64_t>::max()) return "infinity";
+  if (since_2000 == std::numeric_limits<std::int64_t>::min()) return "-infinity";
+  return fmt::format("@{}", since_2000 + kFrom1970To2000);
+}
+
+}  // namespace
 
 OutboxRow read_outbox_row(const Rows& rows, int row) {
   OutboxRow out;
@@ -39,8 +56,12 @@ OutboxRow read_outbox_row(const Rows& rows, int row) {
                                               &OutboxRow::subject,
                                               &OutboxRow::body,
                                               &OutboxRow::template_key};
-  int column = 2;
-  for (std::string OutboxRow::*const field : kColumns) out.*field = rows.text(row, column++);
+  constexpr int kFirst = 2;
+  for (int i = 0; i < static_cast<int>(std::size(kColumns)); ++i) {
+    const bool is_time = kColumns[i] == &OutboxRow::occurred_at || kColumns[i] == &OutboxRow::due_at ||
+                         kColumns[i] == &OutboxRow::expires_at || kColumns[i] == &OutboxRow::site_enqueued_at;
+    out.*kColumns[i] = is_time ? time_text(rows, row, kFirst + i) : rows.text(row, kFirst + i);
+  }
   if (rows.is_null(row, 3)) out.tenant = "default";
   return out;
 }
@@ -128,35 +149,14 @@ DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys) {
 }
 
 void QueueRows::add(const Lease& lease, NodeId node, Guarantee guarantee, const std::optional<Instant>& expires_at) {
-  lane_.add_int2(static_cast<int>(lease.lane));
-  channel_.add_int2(static_cast<int>(lease.channel));
-  tenant_.add_int4(lease.tenant);
-  position_.add_int8(lease.position);
-  id_.add_int8(lease.id);
-  node_.add_int4(node);
-  fence_.add_int4(lease.fence);
-  attempt_.add_int2(lease.attempt);
-  provider_.add_int2(lease.provider);
-  guarantee_.add_int2(static_cast<int>(guarantee));
-  node != 0 ? claimed_.add_time(lease.claimed_at) : claimed_.add_null();
-  expires_.add_time(expires_at);
+  rows_.row(12);
+  rows_.int2(static_cast<int>(lease.lane)).int2(static_cast<int>(lease.channel)).int4(lease.tenant);
+  rows_.int8(lease.position).int8(lease.id).int4(node).int4(lease.fence).int2(lease.attempt).int2(lease.provider);
+  rows_.int2(static_cast<int>(guarantee))
+      .time(node != 0 ? std::optional{lease.claimed_at} : std::nullopt)
+      .time(expires_at);
 }
-void QueueRows::write(Connection& c) {
-  if (id_.size() == 0) return;
-  c.query("queue_add_many", Params{}
-                                .array(lane_)
-                                .array(channel_)
-                                .array(tenant_)
-                                .array(position_)
-                                .array(id_)
-                                .array(node_)
-                                .array(fence_)
-                                .array(attempt_)
-                                .array(provider_)
-                                .array(guarantee_)
-                                .array(claimed_)
-                                .array(expires_));
-}
+void QueueRows::write(Connection& c) { c.copy("queue_copy", rows_); }
 
 void DeferredRows::add(const DeferredRow& row) {
   due_.add_time(row.due_at);

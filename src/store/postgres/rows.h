@@ -30,9 +30,7 @@ class QueueRows {
   void write(Connection& c);
 
  private:
-  Array lane_{Type::Int2}, channel_{Type::Int2}, tenant_{Type::Int4}, position_{Type::Int8}, id_{Type::Int8},
-      node_{Type::Int4}, fence_{Type::Int4}, attempt_{Type::Int2}, provider_{Type::Int2}, guarantee_{Type::Int2},
-      claimed_{Type::Int8}, expires_{Type::Int8};
+  CopyRows rows_;
 };
 struct DeferredRow {
   Instant due_at = {};

@@ -1,29 +1,20 @@
 -- name: outbox_any
 SELECT 1 FROM postrider.outbox LIMIT 1
 
--- Times as "@" and microseconds: no text form can be misread.
+-- Taken and removed at once: nothing is gone until the transaction ends. In no order.
 -- name: outbox_take
-SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
+WITH pick AS MATERIALIZED (
+  SELECT o.ctid AS at FROM postrider.outbox o ORDER BY o.position LIMIT $1::int FOR UPDATE SKIP LOCKED)
+DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
+RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
-  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
-  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
-  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
-  o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
-FROM postrider.outbox o ORDER BY o.position LIMIT $1::int FOR UPDATE SKIP LOCKED
+  o.schema_version, o.occurred_at, o.due_at, o.expires_at, o.source_site, o.source_instance, o.source_script, o.site_enqueued_at,
+  o.type_data, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
 
--- name: outbox_drop
-DELETE FROM postrider.outbox WHERE position = ANY($1::bigint[])
-
--- What is not in the answer existed already.
--- name: message_add
-INSERT INTO postrider.message (id, uuid, tenant, accepted_at, tenant_name, topic, type, entity_id, version, idempotency_key, lane,
-  category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
-  source_instance, source_script, site_enqueued_at, channel, recipient, contact, list, template, subject, type_data, body, payload)
-SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-  $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[],
-  $19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::smallint[], $26::text[], $27::text[],
-  $28::text[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[])
-ON CONFLICT DO NOTHING RETURNING id
+-- name: message_copy
+COPY postrider.message (id, uuid, tenant, accepted_at, lane, channel, occurred_at, due_at, expires_at, site_enqueued_at, tenant_name,
+  topic, type, entity_id, version, idempotency_key, category, locale, origin, correlation_id, traceparent, schema_version, source_site,
+  source_instance, source_script, recipient, contact, list, template, subject, type_data, body, payload) FROM STDIN (FORMAT binary)
 
 -- name: message_state_put_many
 INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
@@ -52,17 +43,13 @@ WHERE x.id = ANY($1::bigint[]) AND s.message = x.message
   AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
                   AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))
 
--- name: delivery_add
-INSERT INTO postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent, recipient, key, template,
-  template_version, expires_at, warnings, subject, body, html)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::text[],
-  $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::int[], $15::bigint[], $16::text[], $17::text[], $18::text[],
-  $19::text[])
+-- name: delivery_copy
+COPY postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, template_version, expires_at, type, origin, traceparent,
+  recipient, key, template, warnings, subject, body, html) FROM STDIN (FORMAT binary)
 
--- name: queue_add_many
-INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)
-SELECT * FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[], $7::int[], $8::smallint[],
-  $9::smallint[], $10::smallint[], $11::bigint[], $12::bigint[])
+-- name: queue_copy
+COPY postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)
+FROM STDIN (FORMAT binary)
 
 -- name: deferred_add_many
 INSERT INTO postrider.deferred (due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail)
