@@ -12,7 +12,7 @@ INSERT_BATCH = (f"INSERT INTO postrider.outbox (type, payload) SELECT '{content.
 
 def outbox_insert(bench, clients):
     """Three rates back to back: a plain table, the outbox with no engine, the outbox with an engine that expands and sends."""
-    seconds = 2 if bench.quick else 8
+    seconds = 1 if bench.quick else 8
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
         database = home.store.database
         database.query(limits.PLAIN)
@@ -36,7 +36,7 @@ def outbox_insert(bench, clients):
 def batch_sql(bench):
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
         meter = machine.Meter(postgres=bench.server.pid)
-        rate = home.store.database.pgbench(INSERT_BATCH, 1, 2 if bench.quick else 8) * BATCH
+        rate = home.store.database.pgbench(INSERT_BATCH, 1, 1 if bench.quick else 8) * BATCH
         return {**meter.stop(), "rate": rate}
 
 
@@ -58,7 +58,7 @@ def sqlite_sql(bench, batch):
 def intake(bench, kind, connections, batch):
     """POST /api/v1/messages: 2xx comes when the message is on disk. PostgreSQL: a node with the role api alone, so that nothing expands or
     sends; a SQLite engine has all roles, so it expands meanwhile and does not send (its channel has no provider)."""
-    seconds = 2 if bench.quick else 8
+    seconds = 1 if bench.quick else 8
     with postrider.Home(bench, kind, bench.nginx.url) as home:
         commit = None
         if kind is postrider.Postgres:

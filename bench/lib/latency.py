@@ -79,7 +79,7 @@ def produce(producer, rate, seconds):
 
 
 def sample(bench, kind, rate):
-    seconds = (3 if bench.quick else 15) + WARM_UP
+    seconds = (2 if bench.quick else 15) + WARM_UP
     arrivals = Arrivals()
     try:
         with postrider.Home(bench, kind, arrivals.url) as home:
@@ -101,7 +101,7 @@ def sample(bench, kind, rate):
     figures.update(percentiles([first[number] - times[number][1] for number in counted]))
     figures.update(percentiles([first[number] - times[number][0] for number in counted], "from_commit_sent_"))
     figures.update(rate=len(times) / figures["seconds"], count=len(counted))
-    if figures["rate"] < rate * 0.95:
+    if figures["rate"] < rate * 0.95 and figures["other_cpu"] < 0.1:
         raise machine.Refused(f"the producer reached only {figures['rate']:.0f}/s of {rate}/s")
     return figures
 

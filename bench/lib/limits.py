@@ -21,7 +21,7 @@ def commits(bench, clients):
     with bench.server.database() as database:
         database.query(PLAIN)
         meter = machine.Meter(postgres=bench.server.pid)
-        rate = database.pgbench(PLAIN_INSERT, clients, 2 if bench.quick else 8)
+        rate = database.pgbench(PLAIN_INSERT, clients, 1 if bench.quick else 8)
         return {**meter.stop(), "rate": rate}
 
 
@@ -71,7 +71,7 @@ def milliseconds(text):
 
 def mock_posts(bench):
     meter = machine.Meter(nginx=bench.nginx.process.pid)
-    found = wrk(bench, bench.nginx.url, 64, 2 if bench.quick else 8, content.body(7))
+    found = wrk(bench, bench.nginx.url, 64, 1 if bench.quick else 8, content.body(7))
     return {**meter.stop(), **found}
 
 

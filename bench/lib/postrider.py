@@ -120,10 +120,10 @@ body = "{content.TEMPLATE}"
                 raise machine.Refused("the engine ended: " + self.engines[-1].text()[-300:])
             time.sleep(every)
 
-    def queue_up(self, count):
+    def queue_up(self, count, columns="", values=""):
         """Brings `count` rendered deliveries into the queue, owned by nobody."""
         if self.store.name == "pg":
-            self.store.fill(1, count)
+            self.store.fill(1, count, columns, values)
             engine = self.start("expand")
         else:
             # One process owns a SQLite file and has all roles: nobody sends because the channel has no provider yet. Without one the

@@ -13,9 +13,10 @@ def drain(bench):
 
 
 def peer_count(bench, name, log):
-    """The slow ones would take most of a quick run; their rate does not depend on the number, only its precision does."""
-    slow = name == "bullmq" or (name == "graphile-worker" and log)
-    return bench.count // 3 if bench.quick and slow else bench.count
+    """The slow ones would take most of a quick run; the rate does not depend on the number, only its precision does."""
+    if not bench.quick or name == "pg-boss":
+        return bench.count
+    return bench.count // 2 if name == "graphile-worker" and not log else bench.count // 5
 
 
 def whole(bench):

@@ -16,18 +16,29 @@ export function body(number) {
   return orders.body.replaceAll('{{number}}', String(number));
 }
 
+// dispatch is undici's quickest way to ask; its own benchmark says by how much.
+class Answer {
+  constructor(resolve, reject) {
+    this.resolve = resolve;
+    this.reject = reject;
+    this.text = '';
+    this.status = 0;
+  }
+  onRequestStart() {}
+  onResponseStart(_, status) { this.status = status; }
+  onResponseData(_, piece) { this.text += piece.toString(); }
+  onResponseEnd() {
+    if (this.status === 200) this.resolve(JSON.parse(this.text).id);
+    else this.reject(new Error('status ' + this.status));
+  }
+  onResponseError(_, error) { this.reject(error); }
+}
+
 /** One POST with the headers that Postrider sends; gives back the id that the provider answered. */
-export async function post(text, key) {
+export function post(text, key) {
   if (posted++ === 0) say('first');
-  const reply = await pool.request({
-    method: 'POST',
-    path: target.pathname,
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'user-agent': 'peer', 'idempotency-key': key, 'webhook-id': 'msg_' + key },
-    body: text,
-  });
-  const answer = await reply.body.json();
-  if (reply.statusCode !== 200) throw new Error('status ' + reply.statusCode);
-  return answer.id;
+  const headers = ['content-type', 'text/plain; charset=utf-8', 'user-agent', 'peer', 'idempotency-key', key, 'webhook-id', 'msg_' + key];
+  return new Promise((resolve, reject) => pool.dispatch({ method: 'POST', path: target.pathname, headers, body: text }, new Answer(resolve, reject)));
 }
 
 export const database = (max) => new pg.Pool({ connectionString: orders.database, max });
