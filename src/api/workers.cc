@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace postrider {
 
 Result<StoreSession*> Worker::session() {
@@ -31,7 +33,10 @@ void Worker::note(const Error& error) {
 Workers::Workers(Store& store, IdSource& ids) {
   threads_.reserve(kThreads);
   for (std::size_t i = 0; i < kThreads; ++i) {
-    threads_.emplace_back([this, &store, &ids] { work(Worker{store, ids}); });
+    threads_.emplace_back([this, &store, &ids] {
+      name_thread("api");
+      work(Worker{store, ids});
+    });
   }
 }
 

@@ -52,6 +52,7 @@ struct ProviderRule {
   std::string fixed_recipient = {};  // a webhook whose URL is configured
   int window = 1024;                 // calls claimed and not yet recorded, at most
   int connections = 64;
+  int ahead = 0;  // calls handed over beyond the connections, while the provider answers quickly
   std::optional<Policy> own_policy = {};  // an SMTP provider may carry its own
 };
 

@@ -233,9 +233,14 @@ void Dispatcher::start_calls(Instant now) {
   std::vector<Call> calls;
   for (auto& [id, desk] : desks_) {
     if (now < desk.held_until) continue;
-    const auto may_go = [&d = desk](Lane lane) {
-      return !d.ready[lane_index(lane)].empty() && d.calling < d.rule->connections &&
-             (lane == Lane::Priority || d.calling_others < connections_for_others(*d.rule));
+    const int ahead = desk.call_time < kSlowCall ? desk.rule->ahead : 0;
+    const auto may_go = [this, ahead, &d = desk](Lane lane) {
+      const auto& ready = d.ready[lane_index(lane)];
+      if (ready.empty()) return false;
+      // What may be called only once is handed over only when a connection is free for it.
+      const int more = flights_[ready.front()].claim.delivery.guarantee == Guarantee::AtMostOnce ? 0 : ahead;
+      return d.calling < d.rule->connections + more &&
+             (lane == Lane::Priority || d.calling_others < connections_for_others(*d.rule) + more);
     };
     while (const auto lane = desk.starts.next(may_go)) {
       auto& ready = desk.ready[lane_index(*lane)];
@@ -275,6 +280,7 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Instant now) {
   --desk.calling;
   if (flight.claim.lease.lane != Lane::Priority) --desk.calling_others;
   --open_calls_;
+  desk.call_time += (end.ended_at - end.started_at - desk.call_time) / 16;
   const auto* broken = std::get_if<Broken>(&end.reply);
   if (broken != nullptr && broken->by == BrokenBy::Aborted && broken->at == BrokenAt::Nothing) {
     to_release_.push_back(flight.claim.lease);  // No socket got it: it is simply given back.

@@ -100,7 +100,7 @@ std::string_view secret_setting(const ProviderSettings& settings, const std::str
 Result<Endpoint> plain_endpoint(const ProviderSettings& settings) {
   Endpoint endpoint;
   endpoint.connections_max = number_setting(settings, "connections", 64);
-  endpoint.connections_kept_for_priority = 0;  // The dispatcher keeps them, and never starts more calls than there are.
+  endpoint.connections_kept_for_priority = endpoint.connections_max / 8;
   endpoint.internal =
       flag_setting(settings, "allow_internal", false) ? InternalAddresses::Allowed : InternalAddresses::Forbidden;
   endpoint.ca_file = setting(settings, "ca_file");

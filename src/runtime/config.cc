@@ -429,6 +429,7 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     rule.acceptance = provider.acceptance.value_or(adapter->acceptance);
     rule.window = provider.window;
     rule.connections = endpoint.connections_max;
+    rule.ahead = rule.connections;
     const auto value = [&](const char* key) {
       const auto found = provider.settings.values.find(key);
       return found == provider.settings.values.end() ? std::string{} : found->second;

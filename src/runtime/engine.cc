@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/thread_name.h"
 #include "runtime/fault.h"
 #include "runtime/log.h"
 
@@ -69,11 +70,14 @@ Result<std::unique_ptr<StoreSession>> Engine::session() {
 
 // A session of its own and a thread that uses it.
 template <class Run>
-Result<Done> Engine::launch(Run run) {
+Result<Done> Engine::launch(const char* name, Run run) {
   POSTRIDER_TRY(opened, session());
   sessions_.push_back(std::move(opened));
   StoreSession& mine = *sessions_.back();
-  threads_.emplace_back([this, run, &mine] { (this->*run)(mine); });
+  threads_.emplace_back([this, name, run, &mine] {
+    name_thread(name);
+    (this->*run)(mine);
+  });
   return Done{};
 }
 
@@ -99,12 +103,15 @@ Result<Done> Engine::begin() {
       parts_.make_transport([this](std::vector<CallEnd> ends) { events_.put(event::Ended{std::move(ends)}); }, clock_);
   POSTRIDER_TRY(intake_session, session());
   intake_ = std::make_unique<Intake>(std::move(intake_session), clock_, [this] { expand_bell_.ring(); });
-  POSTRIDER_TRY_DONE(launch(&Engine::run_heartbeat));
-  if (parts_.roles.maintain) POSTRIDER_TRY_DONE(launch(&Engine::run_maintain));
-  POSTRIDER_TRY_DONE(launch(&Engine::run_records));
-  if (parts_.roles.send) POSTRIDER_TRY_DONE(launch(&Engine::run_claims));
-  if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch(&Engine::run_expand));
-  dispatch_thread_ = std::thread([this] { run_dispatch(); });
+  POSTRIDER_TRY_DONE(launch("heartbeat", &Engine::run_heartbeat));
+  if (parts_.roles.maintain) POSTRIDER_TRY_DONE(launch("maintain", &Engine::run_maintain));
+  POSTRIDER_TRY_DONE(launch("records", &Engine::run_records));
+  if (parts_.roles.send) POSTRIDER_TRY_DONE(launch("claims", &Engine::run_claims));
+  if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch("expand", &Engine::run_expand));
+  dispatch_thread_ = std::thread([this] {
+    name_thread("dispatch");
+    run_dispatch();
+  });
   note_success();
   return Done{};
 }

@@ -89,7 +89,7 @@ class Engine {
   void note_success();
   void lost_track(std::string_view of);
   template <class Run>
-  Result<Done> launch(Run run);
+  Result<Done> launch(const char* name, Run run);
 
   Parts parts_;
   DatabaseClock clock_;

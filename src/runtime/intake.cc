@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread_name.h"
 #include "runtime/fault.h"
 
 namespace postrider {
 
 Intake::Intake(std::unique_ptr<StoreSession> session, const Clock& clock, std::function<void()> on_accepted)
-    : session_(std::move(session)), clock_(clock), on_accepted_(std::move(on_accepted)), thread_([this] { run(); }) {}
+    : session_(std::move(session)), clock_(clock), on_accepted_(std::move(on_accepted)), thread_([this] {
+        name_thread("intake");
+        run();
+      }) {}
 
 Intake::~Intake() { stop(); }
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 #include "transport/connect.h"
 #include "transport/http_request.h"
 #include "transport/smtp_text.h"
@@ -59,7 +60,10 @@ class Loop::Impl {
   Impl(std::map<ProviderId, Endpoint> endpoints, Transport::Sink sink, const Clock& clock, Lookup lookup)
       : sink_(std::move(sink)), clock_(clock), hosts_(io_, std::move(lookup)), reap_timer_(io_) {
     for (auto& [id, endpoint] : endpoints) pools_.emplace(id, std::make_unique<Pool>(id, std::move(endpoint)));
-    thread_ = std::thread{[this] { io_.run(); }};
+    thread_ = std::thread{[this] {
+      name_thread("transport");
+      io_.run();
+    }};
   }
   ~Impl() {
     asio::post(io_, [this] { stop(); });
@@ -240,7 +244,9 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
     end_running(c, std::move(exchange.reply));
     c.used = true;
     if (exchange.then != Exchange::Then::Keep || c.killed_by || stopping_) break;
-    if (!take_another(c)) co_await park(c);
+    // Nothing was behind the answer when it was read; only a wait leaves time for the peer to say or close something.
+    if (take_another(c)) continue;
+    co_await park(c);
     if (c.job == nullptr || !c.stream.is_quiet()) break;
   }
   leave(c);
@@ -313,7 +319,7 @@ void Loop::Impl::reap() {
 
 void Loop::Impl::end_running(Connection& c, Reply reply) {
   Job& job = *std::exchange(c.job, nullptr);
-  c.pool.release();
+  c.pool.release(job.call.lane);
   end(c.pool.running(), job, std::move(reply));
 }
 

@@ -13,13 +13,9 @@ Pool::Pool(ProviderId provider, Endpoint end)
       connections_for_all_(std::max(1, connections_max_ - std::max(0, endpoint.connections_kept_for_priority))) {}
 
 Jobs* Pool::next_lane() {
-  for (const Lane lane : kLanes) {
-    Jobs& jobs = waiting(lane);
-    if (jobs.empty()) continue;
-    const int limit = lane == Lane::Priority ? connections_max_ : connections_for_all_;
-    return busy_ < limit ? &jobs : nullptr;
-  }
-  return nullptr;
+  if (busy_ >= connections_max_) return nullptr;
+  if (!waiting_priority_.empty()) return &waiting_priority_;
+  return !waiting_others_.empty() && busy_others_ < connections_for_all_ ? &waiting_others_ : nullptr;
 }
 
 Job* Pool::take_next() {
@@ -27,6 +23,7 @@ Job* Pool::take_next() {
   if (lane == nullptr) return nullptr;
   running_.splice(running_.end(), *lane, lane->begin());
   ++busy_;
+  if (running_.back().call.lane != Lane::Priority) ++busy_others_;
   return &running_.back();
 }
 

@@ -45,14 +45,18 @@ class Pool {
  public:
   Pool(ProviderId id, Endpoint endpoint);
 
-  Jobs& waiting(Lane lane) { return waiting_[static_cast<std::size_t>(lane) - 1]; }
+  /// Whoever starts the calls has decided in which order standard and bulk go; only priority overtakes.
+  Jobs& waiting(Lane lane) { return lane == Lane::Priority ? waiting_priority_ : waiting_others_; }
   Jobs& running() { return running_; }
   /// The next call that may have a connection now, moved to the running ones; null when nobody may.
   Job* take_next();
   /// Only a call to `key`, and only when it is its turn.
   Job* take_next_for(const std::string& key);
-  /// The call gave its connection back.
-  void release() { --busy_; }
+  /// A call of this lane gave its connection back.
+  void release(Lane lane) {
+    --busy_;
+    if (lane != Lane::Priority) --busy_others_;
+  }
 
   /// The most recently used idle connection to `key`, no longer idle; null when there is none.
   Connection* take_idle(const std::string& key);
@@ -72,7 +76,9 @@ class Pool {
   int connections_max_;
   int connections_for_all_;  // what bulk and standard calls may fill
   int busy_ = 0;
-  std::array<Jobs, kLanes.size()> waiting_;
+  int busy_others_ = 0;  // of these, not of the priority lane
+  Jobs waiting_priority_;
+  Jobs waiting_others_;
   Jobs running_;
   std::vector<Connection*> idle_;  // the oldest first
 };

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/thread_name.h"
+
 namespace postrider::net {
 namespace {
 
@@ -48,7 +50,11 @@ Result<Addresses> look_up(const std::string& host) {
 }
 
 Resolver::Resolver(Lookup lookup) : lookup_(std::move(lookup)) {
-  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
+  for (int i = 0; i < kThreads; ++i)
+    threads_.emplace_back([this] {
+      name_thread("resolver");
+      work();
+    });
 }
 
 Resolver::~Resolver() {

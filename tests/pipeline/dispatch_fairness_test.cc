@@ -212,5 +212,29 @@ TEST(AtMostOnce, AnUnclearCallIsParkedAndNeverRepeated) {
   EXPECT_EQ(world.row(id).verdict->reason, Reason::UnclearNotRepeated);
 }
 
+TEST(Ahead, AProviderThatAnswersQuicklyGetsCallsBeyondItsConnections) {
+  World world{{.window = 256, .connections = 8, .ahead = 8}};
+  world.queue(200);
+  world.look_at_heads();
+  world.store_answers_claims();
+  EXPECT_EQ(world.calling().size(), 7U) << "nothing is known of it yet";
+  one_call_ends(world);
+  EXPECT_EQ(world.calling().size(), 15U);
+  world.call_time = std::chrono::seconds{1};
+  for (int i = 0; i < 9; ++i) one_call_ends(world);
+  EXPECT_EQ(world.calling().size(), 7U) << "a slow one gets no more than it has connections for";
+}
+
+TEST(Ahead, WhatMayBeCalledOnlyOnceWaitsForAFreeConnection) {
+  World world{{.window = 256, .connections = 8, .ahead = 8, .guarantee = Guarantee::AtMostOnce}};
+  world.queue(100, Lane::Priority, 1, 1, Guarantee::AtMostOnce);
+  for (int turn = 0; turn < 30; ++turn) {
+    world.look_at_heads();
+    world.store_answers_claims();
+    ASSERT_LE(world.calling().size(), 8U);
+    one_call_ends(world);
+  }
+}
+
 }  // namespace
 }  // namespace postrider

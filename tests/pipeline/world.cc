@@ -35,7 +35,8 @@ Rules World::rules_for(const Shape& shape) {
                                .name = "provider-" + std::to_string(p),
                                .channel = channel,
                                .window = shape.window,
-                               .connections = shape.connections});
+                               .connections = shape.connections,
+                               .ahead = shape.ahead});
     rules.chains[channel] = {id};
   }
   rules.routes.push_back({.type = "event", .guarantee = shape.guarantee});
@@ -189,7 +190,7 @@ void World::end(CallId id, Reply reply) {
   ASSERT_NE(call, calls.end());
   calls.erase(call);
   aborts.erase(id);
-  on(event::Ended{{{id, std::move(reply), now, now}}});
+  on(event::Ended{{{id, std::move(reply), now - call_time, now}}});
 }
 
 void World::provider_answers(RowId id, const std::string& verdict) {

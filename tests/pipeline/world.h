@@ -37,6 +37,7 @@ class World {
     int providers = 1;  // number n serves the n-th of kChannels
     int window = 16;
     int connections = 8;
+    int ahead = 0;
     int tenants = 1;
     Guarantee guarantee = Guarantee::AtLeastOnce;  // of the one route
     Policy policy = {.kind = PolicyKind::Fixed, .base = std::chrono::minutes{1}, .attempts_max = 3};
@@ -53,6 +54,7 @@ class World {
   void look_at_heads();
   void beat();
   void tick();
+  Duration call_time = {};                   // how long the calls took that end from now on
   void pass(Duration time) { now += time; }  // no heartbeat by itself
   void stop();
   void abort_all();

@@ -13,6 +13,7 @@
 
 #include "api/http/http_session.h"
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace postrider {
 namespace {
@@ -165,6 +166,7 @@ void ServerLoop::run() {
   asio::co_spawn(io_.get_executor(), accept(), die_of);
   reap_later();
   thread_ = std::thread{[this] {
+    name_thread("http");
     outbox_->loop_runs_on(std::this_thread::get_id());
     io_.run();
     outbox_->loop_runs_on({});
