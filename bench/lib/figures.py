@@ -28,10 +28,13 @@ class Figures:
             machine.say(f"{name}: {self.line(figures)}")
         disturbed.sort(key=lambda figures: figures["other_cpu"])
         kept = good + disturbed[:wanted - len(good)]
-        run = {"samples": kept, "discarded": disturbed[wanted - len(good):], "disturbed": len(kept) > len(good), "median": {}}
+        run = {"samples": kept, "discarded": disturbed[wanted - len(good):], "disturbed": len(kept) > len(good),
+               "repeats": len(kept), "repeats_discarded": len(disturbed[wanted - len(good):]), "other_cpu": [figures["other_cpu"] for figures in kept],
+               "values": {}, "median": {}}
         for key in kept[0]:
             values = [figures[key] for figures in kept if isinstance(figures.get(key), (int, float))]
             if values:
+                run["values"][key] = values
                 run["median"][key] = statistics.median(values)
         self.runs[name] = run
         return run["median"]

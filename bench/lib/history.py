@@ -35,9 +35,8 @@ def plant(bench, home, rows):
 
 
 def sample(bench, home):
-    """Back to back, so that the machine's mood is the same for both; a quick run takes the drain that it has."""
-    known = bench.figures.runs.get("drain postrider pg") if bench.quick else None
-    without = known["samples"][0] if known else postrider.drain(bench, postrider.Postgres, bench.count)
+    """Back to back, so that the machine's mood is the same for both."""
+    without = postrider.drain(bench, postrider.Postgres, bench.count)
     with_history = postrider.drain_in(bench, home, bench.count)
     return {**with_history, "rate_without": without["rate"], "ratio": with_history["rate"] / without["rate"],
             "other_cpu": max(without["other_cpu"], with_history["other_cpu"])}

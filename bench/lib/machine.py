@@ -65,20 +65,18 @@ def busy_seconds():
 
 
 class Meter:
-    """Measures from start() to stop(): wall time, CPU of the trees named, and the share that others used."""
+    """Measures from its making to stop(): wall time, CPU of the trees named, and the share that others used."""
 
     def __init__(self, **trees):
         self.trees = trees  # name -> process id
-        self.start()
+        self.first = self.snapshot()
 
     def snapshot(self):
-        stats = read_stats()
+        """The time is read first: reading /proc takes milliseconds."""
+        now, stats = time.monotonic(), read_stats()
         busy, steal = busy_seconds()
         own = tree_seconds([os.getpid(), *extra_trees], stats)
-        return time.monotonic(), busy, steal, own, {name: tree_seconds([pid], stats) for name, pid in self.trees.items()}
-
-    def start(self):
-        self.first = self.snapshot()
+        return now, busy, steal, own, {name: tree_seconds([pid], stats) for name, pid in self.trees.items()}
 
     def stop(self):
         """A dict: seconds, other_cpu (share of all cores, steal included) and NAME_cpu in seconds."""
