@@ -10,6 +10,9 @@
 namespace postrider {
 namespace {
 
+constexpr std::size_t kSmallBytes = 4096;        // what a parser has room for at least
+constexpr std::size_t kSpareBytes = 64U << 10U;  // a larger one is not kept
+
 using Element = simdjson::dom::element;
 struct Place {
   const void* document;
@@ -48,15 +51,26 @@ struct JsonDocument::Held {
 JsonDocument::JsonDocument(std::unique_ptr<Held> held) : held_(std::move(held)) {}
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
-JsonDocument::~JsonDocument() = default;
+
+// A parser's buffers cost more than reading a small document with them: each thread keeps one for the next.
+std::unique_ptr<JsonDocument::Held>& JsonDocument::spare() {
+  thread_local std::unique_ptr<Held> kept;
+  return kept;
+}
+JsonDocument::~JsonDocument() {
+  if (held_ && held_->parser.capacity() <= kSpareBytes) spare() = std::move(held_);
+}
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.bytes_max) {
     return Error{ErrorCode::Invalid, fmt::format("larger than {} bytes", limits.bytes_max)};
   }
-  auto held = std::make_unique<Held>();
-  if (held->parser.allocate(text.size() + 1, limits.depth_max) != simdjson::SUCCESS) {
-    return Error{ErrorCode::Exhausted, "no memory to read the JSON"};
+  std::unique_ptr<Held> held = std::move(spare());
+  if (!held || held->parser.capacity() < text.size() + 1 || held->parser.max_depth() != limits.depth_max) {
+    held = std::make_unique<Held>();
+    if (held->parser.allocate(std::max(text.size() + 1, kSmallBytes), limits.depth_max) != simdjson::SUCCESS) {
+      return Error{ErrorCode::Exhausted, "no memory to read the JSON"};
+    }
   }
   const auto error = held->parser.parse(text.data(), text.size()).get(held->root);
   if (error == simdjson::DEPTH_ERROR) {

@@ -62,6 +62,7 @@ class JsonDocument {
  private:
   struct Held;
   explicit JsonDocument(std::unique_ptr<Held> held);
+  static std::unique_ptr<Held>& spare();
   std::unique_ptr<Held> held_;
 };
 

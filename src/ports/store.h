@@ -109,7 +109,8 @@ struct ExpandChunk {
 class ExpandStore {
  public:
   virtual ~ExpandStore() = default;
-  /// Takes up to `rows_max` outbox rows (oldest position first, skipping rows that another node holds), lets `decide`
+  /// Takes up to `rows_max` outbox rows (those that name the priority lane first, up to three quarters of them, then
+  /// by position; rows that another node holds are skipped), lets `decide`
   /// judge them, and writes messages, dedup entries, deliveries, queue / deferred / settled rows and removes the outbox
   /// rows, all in one transaction. A message whose id or key exists already becomes state Duplicate (reason
   /// DuplicateMessage, detail = the first message's UUID) and gets no deliveries; a row whose `accepted` equals its

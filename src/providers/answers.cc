@@ -79,10 +79,10 @@ std::optional<Duration> retry_after(const HttpReply& reply, Instant now) {
 }
 
 Outcome outcome_of_status(const HttpReply& reply, Instant now) {
-  const std::string detail =
-      fmt::format("HTTP {}{}{}", reply.status, reply.body.empty() ? "" : ": ", excerpt(printable(reply.body), 200));
   const auto made = [&](OutcomeKind kind, Reason reason) {
-    return Outcome{.kind = kind, .reason = reason, .detail = detail, .retry_after = retry_after(reply, now)};
+    std::string detail =
+        fmt::format("HTTP {}{}{}", reply.status, reply.body.empty() ? "" : ": ", excerpt(printable(reply.body), 200));
+    return Outcome{.kind = kind, .reason = reason, .detail = std::move(detail), .retry_after = retry_after(reply, now)};
   };
   if (reply.status / 100 == 2)
     return {.kind = OutcomeKind::Accepted,

@@ -64,11 +64,12 @@ class Webhook final : public Provider {
     HttpRequest request{
         .method = "POST", .url = delivery.recipient.empty() ? url_ : delivery.recipient, .body = delivery.body};
     const bool looks_like_json = !request.body.empty() && (request.body.front() == '{' || request.body.front() == '[');
-    request.headers = {{"content-type", looks_like_json ? "application/json" : "text/plain; charset=utf-8"},
-                       {"user-agent", "postrider/" POSTRIDER_VERSION},
-                       {"idempotency-key", std::string{provider_key}},
-                       {"webhook-id", id},
-                       {"webhook-timestamp", std::to_string(timestamp)}};
+    request.headers.reserve(7);  // a list of pairs would be copied
+    request.headers.emplace_back("content-type", looks_like_json ? "application/json" : "text/plain; charset=utf-8");
+    request.headers.emplace_back("user-agent", "postrider/" POSTRIDER_VERSION);
+    request.headers.emplace_back("idempotency-key", provider_key);
+    request.headers.emplace_back("webhook-id", id);
+    request.headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
     std::string signatures;
     for (const Secret& key : keys_) {
       if (!signatures.empty()) signatures += ' ';

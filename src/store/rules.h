@@ -11,6 +11,10 @@ namespace postrider {
 // Delivery keys that existed already, joined for people: "a, b, c", bounded.
 void append_skipped(std::string& skipped, std::string_view key);
 
+/// How many of the rows taken from the outbox at once may be of the priority lane: never all, so that it starves
+/// nobody.
+constexpr std::size_t priority_rows(std::size_t rows_max) { return rows_max - rows_max / 4; }
+
 struct MessageEnd {
   MessageState state = MessageState::Expanded;
   Reason reason = Reason::Expanded;

@@ -31,25 +31,33 @@ void die_of(std::exception_ptr thrown) {
   }
 }
 
+Result<Done> read_url(Pool::Read& last, const std::string& text) {
+  if (last.target && last.text == text) return Done{};
+  POSTRIDER_TRY(url, parse_url(text));
+  const bool https = url.scheme == Scheme::Https;
+  last.target = std::make_shared<const Target>(Target{https ? Protocol::Https : Protocol::Http, url.host, url.port,
+                                                      (https ? "s" : "p") + url.host + ":" + std::to_string(url.port)});
+  last.text = text;
+  last.url = std::move(url);
+  return Done{};
+}
+
 // Where the call goes and, for HTTP, its head; an error when it cannot be put on the wire at all.
-Result<Done> prepare(Job& job, const Endpoint& endpoint) {
+Result<Done> prepare(Job& job, Pool& pool) {
   if (const auto* mail = std::get_if<MailRequest>(&job.call.request)) {
+    const Endpoint& endpoint = pool.endpoint;
     POSTRIDER_TRY_DONE(check_mail(*mail));
     if (endpoint.smtp_host.empty() || endpoint.smtp_port == 0) {
       return Error{ErrorCode::Invalid, "this provider has no mail server"};
     }
-    job.target = {Protocol::Smtp, endpoint.smtp_host, endpoint.smtp_port, "smtp"};
+    job.target = std::make_shared<const Target>(Target{Protocol::Smtp, endpoint.smtp_host, endpoint.smtp_port, "smtp"});
     return Done{};
   }
   const auto& request = std::get<HttpRequest>(job.call.request);
-  POSTRIDER_TRY(url, parse_url(request.url));
-  POSTRIDER_TRY(head, compose_head(request, url));
+  POSTRIDER_TRY_DONE(read_url(pool.last_url, request.url));
+  POSTRIDER_TRY(head, compose_head(request, pool.last_url.url));
   job.head = std::move(head);
-  const bool https = url.scheme == Scheme::Https;
-  job.target.protocol = https ? Protocol::Https : Protocol::Http;
-  job.target.key = (https ? "s" : "p") + url.host + ":" + std::to_string(url.port);
-  job.target.host = std::move(url.host);
-  job.target.port = url.port;
+  job.target = pool.last_url.target;
   return Done{};
 }
 
@@ -162,7 +170,7 @@ void Loop::Impl::begin(Call call) {
   Jobs one(1);
   one.front().call = std::move(call);
   one.front().started_at = now;
-  if (auto ready = prepare(one.front(), pool->second->endpoint); !ready) {
+  if (auto ready = prepare(one.front(), *pool->second); !ready) {
     return refuse(BrokenBy::Invalid, ready.error().text);
   }
   POSTRIDER_CHECK(jobs_.emplace(id, one.begin()).second);  // Two running calls must not share an id.
@@ -193,7 +201,7 @@ void Loop::Impl::stop() {
 void Loop::Impl::dispatch(Pool& pool) {
   while (Job* job = pool.take_next()) {
     set_off(*job);
-    if (Connection* idle = pool.take_idle(job->target.key)) {
+    if (Connection* idle = pool.take_idle(job->target->key)) {
       give(*job, *idle);
       error_code ignored;
       idle->stream.socket().cancel(ignored);  // Wakes it.
@@ -219,7 +227,7 @@ void Loop::Impl::give(Job& job, Connection& connection) {
 }
 
 void Loop::Impl::spawn(Pool& pool, Job& job) {
-  auto connection = std::make_shared<Connection>(io_, pool, job.target);
+  auto connection = std::make_shared<Connection>(io_, pool, *job.target);
   ++pool.open;
   connections_.insert(connection.get());
   give(job, *connection);

@@ -29,7 +29,7 @@ Job* Pool::take_next() {
 
 Job* Pool::take_next_for(const std::string& key) {
   const Jobs* lane = next_lane();
-  return lane != nullptr && lane->front().target.key == key ? take_next() : nullptr;
+  return lane != nullptr && lane->front().target->key == key ? take_next() : nullptr;
 }
 
 Connection* Pool::take_idle(const std::string& key) {

@@ -31,7 +31,7 @@ struct Target {
 
 struct Job {
   Call call;
-  Target target;
+  std::shared_ptr<const Target> target;
   std::string head;  // HTTP: what precedes the body
   Instant started_at{};
   Steady::time_point deadline{};
@@ -69,6 +69,13 @@ class Pool {
   int open = 0;  // connections, idle and connecting ones too
   [[nodiscard]] int connections_max() const { return connections_max_; }
   std::shared_ptr<boost::asio::ssl::context> tls;  // made at first use
+
+  /// The address of the last call, read already: a provider is mostly called at one.
+  struct Read {
+    std::string text;
+    Url url;
+    std::shared_ptr<const Target> target;
+  } last_url;
 
  private:
   Jobs* next_lane();

@@ -165,7 +165,15 @@ Result<ExpandReport> ModelSession::expand(Instant now, NodeId node, std::size_t 
                                           const ExpandDecision& decide) {
   const Held db = hold();
   std::vector<OutboxRow> rows;
-  for (auto at = db->outbox.begin(); at != db->outbox.end() && rows.size() < rows_max; ++at) rows.push_back(at->second);
+  const auto take = [&](bool urgent, std::size_t count_max) {
+    for (const auto& [position, row] : db->outbox) {
+      if (rows.size() >= count_max) return;
+      if ((row.lane == to_text(Lane::Priority)) == urgent) rows.push_back(row);
+    }
+  };
+  take(true, priority_rows(rows_max));
+  take(false, rows_max);
+  std::sort(rows.begin(), rows.end(), [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; });
   if (rows.empty()) return ExpandReport{};
   // Everything that can fail stands before the first write: that is this store's rollback.
   std::vector<ExpandedMessage> decided;

@@ -12,7 +12,9 @@ namespace {
 
 std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
   std::vector<OutboxRow> taken;
-  const Rows rows = c.query("outbox_take", Params{}.int4(static_cast<std::int64_t>(rows_max)));
+  const Rows rows = c.query(
+      "outbox_take",
+      Params{}.int4(static_cast<std::int64_t>(rows_max)).int4(static_cast<std::int64_t>(priority_rows(rows_max))));
   taken.reserve(static_cast<std::size_t>(rows.count()));
   for (int i = 0; i < rows.count(); ++i) taken.push_back(read_outbox_row(rows, i));
   const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };

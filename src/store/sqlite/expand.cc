@@ -11,9 +11,26 @@ namespace {
 
 std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
   std::vector<OutboxRow> taken;
-  Rows rows = c.use("outbox_take").query(rows_max);
-  while (rows.next()) taken.push_back(common::read_outbox_row(rows));
+  Rows urgent = c.use("outbox_take_priority").query(priority_rows(rows_max));
+  while (urgent.next()) taken.push_back(common::read_outbox_row(urgent));
+  const auto others_from = static_cast<std::ptrdiff_t>(taken.size());
+  Rows others = c.use("outbox_take").query(rows_max - taken.size());
+  while (others.next()) taken.push_back(common::read_outbox_row(others));
+  std::inplace_merge(taken.begin(), taken.begin() + others_from, taken.end(),
+                     [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; });
   return taken;
+}
+
+void drop_rows(Connection& c, const std::vector<OutboxRow>& rows) {
+  std::int64_t last_of_others = 0;
+  for (const OutboxRow& row : rows) {
+    if (row.lane == to_text(Lane::Priority)) {
+      c.use("outbox_drop_one").run(row.position);
+    } else {
+      last_of_others = row.position;
+    }
+  }
+  if (last_of_others != 0) c.use("outbox_drop").run(last_of_others);
 }
 
 Lease read_expand_lease(const Rows& rows) {
@@ -67,7 +84,7 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
     }
     ExpansionWriter expansion{c, now, node, ids()};
     for (std::size_t i = 0; i < rows.size(); ++i) expansion.write(rows[i], decided[i]);
-    c.use("outbox_drop").run(rows.back().position);
+    drop_rows(c, rows);
     report.rows = rows.size();
     report.owned = std::move(expansion.owned());
     report.queued = as_list(expansion.groups());

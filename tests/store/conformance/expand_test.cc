@@ -51,6 +51,31 @@ TEST_P(Expanding, RowsAreTakenOldestFirstAndOnlySoMany) {
   EXPECT_EQ(seen, ids);
 }
 
+TEST_P(Expanding, RowsOfThePriorityLaneOvertakeButNeverFillATurn) {
+  std::vector<std::string> bulk;
+  std::vector<std::string> priority;
+  for (int i = 0; i < 12; ++i) {
+    OutboxRow row = w.row();
+    row.lane = i < 6 ? "bulk" : "priority";
+    (i < 6 ? bulk : priority).push_back(row.id);
+    w.database->insert(row);
+  }
+  std::vector<std::string> seen;
+  const auto look = [&](std::span<const OutboxRow> rows) {
+    for (const OutboxRow& row : rows) seen.push_back(row.id);
+    return w.decide(w.a)(rows);
+  };
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 4, look)).rows, 4U);
+  EXPECT_EQ(seen, (std::vector{bulk[0], priority[0], priority[1], priority[2]}));
+  seen.clear();
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 4, look)).rows, 4U);
+  EXPECT_EQ(seen, (std::vector{bulk[1], priority[3], priority[4], priority[5]}));
+  seen.clear();
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 9, look)).rows, 4U);
+  EXPECT_EQ(seen, (std::vector(bulk.begin() + 2, bulk.end())));
+  EXPECT_EQ(must(w.a->stats({})).outbox, 0U);
+}
+
 TEST_P(Expanding, WhereANewDeliveryGoesIsDecidedOutside) {
   const Instant later = w.now + std::chrono::hours{1};
   const Sent due = w.send_one({.placement = {DeliveryState::Retrying, Reason::Scheduled, "", later}});

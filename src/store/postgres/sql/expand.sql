@@ -3,8 +3,12 @@ SELECT 1 FROM postrider.outbox LIMIT 1
 
 -- Taken and removed at once: nothing is gone until the transaction ends. In no order.
 -- name: outbox_take
-WITH pick AS MATERIALIZED (
-  SELECT o.ctid AS at FROM postrider.outbox o ORDER BY o.position LIMIT $1::int FOR UPDATE SKIP LOCKED)
+WITH urgent AS MATERIALIZED (
+  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane = 'priority' ORDER BY o.position LIMIT $2::int FOR UPDATE SKIP LOCKED),
+ others AS MATERIALIZED (
+  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane IS DISTINCT FROM 'priority' ORDER BY o.position
+  LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED),
+ pick AS (SELECT at FROM urgent UNION ALL SELECT at FROM others)
 DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
 RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,

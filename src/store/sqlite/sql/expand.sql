@@ -1,16 +1,26 @@
 -- name: outbox_any
 SELECT EXISTS (SELECT 1 FROM postrider_outbox)
 
+-- name: outbox_take_priority
+SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane,
+  category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
+  source_instance, source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body,
+  template
+FROM postrider_outbox WHERE lane = 'priority' ORDER BY position LIMIT ?1
+
 -- name: outbox_take
 SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane,
   category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
   source_instance, source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body,
   template
-FROM postrider_outbox ORDER BY position LIMIT ?1
+FROM postrider_outbox WHERE lane IS NOT 'priority' ORDER BY position LIMIT ?1
 
--- The rows of one expansion are the first ones, and the write lock is ours: nothing can have come between them.
+-- name: outbox_drop_one
+DELETE FROM postrider_outbox WHERE position = ?1
+
+-- Those of one expansion are the first ones, and the write lock is ours: nothing can have come between them.
 -- name: outbox_drop
-DELETE FROM postrider_outbox WHERE position <= ?1
+DELETE FROM postrider_outbox WHERE position <= ?1 AND lane IS NOT 'priority'
 
 -- name: message_exists
 SELECT 1 FROM postrider_message WHERE id = ?1
