@@ -62,11 +62,10 @@ class Redis:
 
 
 class Peer:
-    """A started peer process and its two lines."""
+    """A started peer process and what it tells."""
 
     def __init__(self, script, orders):
-        self.started = time.monotonic()
-        self.process = subprocess.Popen([NODE, script, json.dumps(orders)], cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([NODE, script, json.dumps(orders)], cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, "NODE_ENV": "production"})
 
     def line(self, event):
@@ -78,12 +77,16 @@ class Peer:
         self.process.wait()
         raise machine.Refused(f"the peer ended with {self.process.returncode}: {self.process.stderr.read()[-400:]}")
 
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
 
 
 def drain(bench, name, count, log, **overrides):
@@ -96,30 +99,22 @@ def drain(bench, name, count, log, **overrides):
         with bench.server.database() as database:
             orders = {**settings, "count": count, "log": log, "url": bench.nginx.url, "database": database.url, "body": content.body("{{number}}"),
                       "redis": redis.socket if redis else ""}
-            run(script, {**orders, "mode": "fill"})
-            database.settle()
-            if redis:
-                redis.sync_always()
-            bench.nginx.mark()
-            figures = timed(bench, script, {**orders, "mode": "drain"}, count, redis)
-            check(bench, database, name, count, log)
+            figures = timed(bench, database, Peer(script, orders), count, redis)
+            check(bench, database, name, count, log, redis)
             return figures
     finally:
         if redis:
             redis.close()
 
 
-def run(script, orders):
-    peer = Peer(script, orders)
+def timed(bench, database, peer, count, redis):
     try:
-        peer.line("done")
-    finally:
-        peer.close()
-
-
-def timed(bench, script, orders, count, redis):
-    peer = Peer(script, orders)
-    try:
+        peer.line("filled")
+        database.settle()
+        if redis:
+            redis.sync_always()
+        bench.nginx.mark()
+        peer.go_on()
         peer.line("first")
         trees = {"peer": peer.process.pid, "postgres": bench.server.pid, **({"redis": redis.process.pid} if redis else {})}
         meter = machine.Meter(**trees)
@@ -128,7 +123,7 @@ def timed(bench, script, orders, count, redis):
         done = peer.line("done")
         # The process is still there (it is not waited for), so its CPU time can be read.
         figures = meter.stop()
-        figures.update(count=count, posted=done["posted"], rate=count / figures["seconds"], seconds_from_start=time.monotonic() - peer.started,
+        figures.update(count=count, posted=done["posted"], rate=count / figures["seconds"],
                        peer_us=figures["peer_cpu"] * 1e6 / counted, postgres_us=figures["postgres_cpu"] * 1e6 / counted,
                        wal_bytes=(bench.server.wal_position() - wal) / counted)
         figures["redis_us"] = figures.get("redis_cpu", 0) * 1e6 / counted
@@ -138,7 +133,7 @@ def timed(bench, script, orders, count, redis):
         peer.close()
 
 
-def check(bench, database, name, count, log):
+def check(bench, database, name, count, log, redis):
     """Every job was posted once, is finished, and has its log row when it keeps one."""
     if bench.sabotage:
         bench.sabotage(database.query, {"log": ("delivery_log", "job"), "outcome": ("pgboss.job", "id")})
@@ -147,5 +142,7 @@ def check(bench, database, name, count, log):
         left = count - database.number("SELECT count(*) FROM pgboss.job WHERE name = 'send' AND state = 'completed'")
     elif name == "graphile-worker":
         left = database.number("SELECT count(*) FROM graphile_worker._private_jobs")
+    else:
+        left = sum(int(machine.output_of("redis-cli", "-s", redis.socket, "LLEN", f"bull:send:{state}")) for state in ("wait", "active"))
     if served != count or left != 0 or logged != (count if log else 0):
         raise machine.Refused(f"of {count}: {served} POSTs served, {left} jobs not finished, {logged} log rows")

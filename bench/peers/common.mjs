@@ -1,7 +1,8 @@
 // What every peer shares: its orders, the HTTP client, the log table and how it tells bench/run what happened.
 //
-// Orders come as one JSON argument: {mode: "fill" | "drain", count, log, url, database, redis, body, concurrency, batch}.
-// On stdout go two lines: {"event":"first"} when the first POST leaves, {"event":"done",...} when the last outcome is durable.
+// Orders come as one JSON argument: {count, log, url, database, redis, body, concurrency, batch}. A peer fills its queue, says
+// {"event":"filled"} on stdout and waits for a line on stdin. Then it drains: {"event":"first"} when the first POST leaves,
+// {"event":"done",...} when the last outcome is durable.
 import { Pool } from 'undici';
 import pg from 'pg';
 
@@ -95,6 +96,13 @@ export function gatheringLog(client) {
     waiting.push({ row, resolve, reject });
     setImmediate(flush);
   });
+}
+
+/** The queue is full; bench/run says when to go on. */
+export async function filled() {
+  say('filled');
+  await new Promise((resolve) => process.stdin.once('data', resolve));
+  process.stdin.destroy();
 }
 
 export async function finish(more = {}) {

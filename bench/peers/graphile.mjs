@@ -1,22 +1,19 @@
 // graphile-worker: the preset of its performance page (localQueue, batched completion), one log row per job from within the task.
 import { run, makeWorkerUtils, Logger } from 'graphile-worker';
-import { orders, body, createLog, database, deliver, finish, logOne } from './common.mjs';
+import { orders, body, createLog, database, deliver, filled, finish, logOne } from './common.mjs';
 
 const quiet = new Logger(() => (level, message) => { if (level === 'error') console.error(message); });
 
-if (orders.mode === 'fill') {
-  const pool = database(1);
-  await createLog(pool);
-  const utils = await makeWorkerUtils({ pgPool: pool, logger: quiet });
-  await utils.migrate();
-  for (let first = 1; first <= orders.count; first += 5000) {
-    const last = Math.min(orders.count, first + 4999);
-    await utils.addJobs(Array.from({ length: last - first + 1 }, (_, i) => ({ identifier: 'send', payload: { text: body(first + i) } })));
-  }
-  await finish();
-}
-
 const pool = database(Math.min(orders.concurrency, orders.connections ?? 16) + 4);
+await createLog(pool);
+const utils = await makeWorkerUtils({ pgPool: pool, logger: quiet });
+await utils.migrate();
+for (let first = 1; first <= orders.count; first += 5000) {
+  const last = Math.min(orders.count, first + 4999);
+  await utils.addJobs(Array.from({ length: last - first + 1 }, (_, i) => ({ identifier: 'send', payload: { text: body(first + i) } })));
+}
+await filled();
+
 let done = 0;
 const runner = await run({
   pgPool: pool,
