@@ -24,7 +24,7 @@ def outbox_insert(bench, clients):
             raise machine.Refused("fewer rows in the outbox than pgbench says")
         database.query("TRUNCATE postrider.outbox")
         engine = home.start().ready()
-        time.sleep(0.5)
+        time.sleep(0.2)
         meter = machine.Meter(postgres=bench.server.pid)
         running = database.pgbench(INSERT, clients, seconds)
         other = max(figures["other_cpu"], meter.stop()["other_cpu"])
@@ -44,7 +44,7 @@ def sqlite_sql(bench, batch):
     """One writer, as SQLite has it; every transaction synced. No engine."""
     with postrider.Home(bench, postrider.Sqlite, bench.nginx.url) as home:
         connection, number, text = home.store.connect(), 0, content.payload_text(7)
-        meter, until = machine.Meter(), time.monotonic() + (1 if bench.quick else 5)
+        meter, until = machine.Meter(), time.monotonic() + (0.5 if bench.quick else 5)
         while time.monotonic() < until:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(f"INSERT INTO postrider_outbox (type, payload) VALUES ('{content.TYPE}', ?)", [(text,)] * batch)

@@ -1,4 +1,6 @@
 """Does a long past slow the present down? Millions of finished rows are put straight into the history tables, then the same drain."""
+import concurrent.futures
+
 from lib import machine, postrider
 
 ROWS, ROWS_QUICK = 5_000_000, 200_000
@@ -24,14 +26,20 @@ def plant(bench, home, rows):
     database = home.store.database
     newest = database.number("SELECT min(id) FROM postrider.message")
     past = f"(({newest} >> 21) - ({rows} - i + 1)::bigint * {STEP_MS} << 21)"
-    for table, identity in IDENTITY.items():
-        names = [row[0] for row in database.query("SELECT column_name FROM information_schema.columns WHERE table_schema = 'postrider' "
-                                                  f"AND table_name = '{table}' ORDER BY ordinal_position")]
-        values = ", ".join(identity[name].format(past=past) if name in identity else f"t.{name}" for name in names)
-        database.query(f"INSERT INTO postrider.{table} ({', '.join(names)}) SELECT {values} "
-                       f"FROM (SELECT * FROM postrider.{table}) t, generate_series(1, {rows}) i")
+    with concurrent.futures.ThreadPoolExecutor(machine.CORES) as workers:
+        list(workers.map(lambda table: multiply(database, table, past, rows), IDENTITY))
     machine.say(f"{rows:,} finished notifications are in the history")
     return rows
+
+
+def multiply(database, table, past, rows):
+    connection = database.connect()
+    cursor, identity = connection.cursor(), IDENTITY[table]
+    cursor.execute(f"SELECT column_name FROM information_schema.columns WHERE table_schema = 'postrider' AND table_name = '{table}' ORDER BY ordinal_position")
+    names = [row[0] for row in cursor.fetchall()]
+    values = ", ".join(identity[name].format(past=past) if name in identity else f"t.{name}" for name in names)
+    cursor.execute(f"INSERT INTO postrider.{table} ({', '.join(names)}) SELECT {values} FROM (SELECT * FROM postrider.{table}) t, generate_series(1, {rows}) i")
+    connection.close()
 
 
 def sample(bench, home):

@@ -79,7 +79,7 @@ def produce(producer, rate, seconds):
 
 
 def sample(bench, kind, rate):
-    seconds = (2 if bench.quick else 15) + WARM_UP
+    seconds = (1.5 if bench.quick else 15) + WARM_UP
     arrivals = Arrivals()
     try:
         with postrider.Home(bench, kind, arrivals.url) as home:

@@ -1,7 +1,6 @@
 """Targets, the table and the JSON."""
 import time
 
-# key, what it is, the goal, whether more is better, and the number from the figures.
 PEERS = ("pg-boss", "graphile-worker", "bullmq")
 
 
@@ -25,36 +24,43 @@ def highest(*values):
 
 
 def specification(figures):
-    """(key, value, goal, "≥" or "≤", words): one line per target."""
+    """(key, value, goal, "≥" or "≤", words, the figures that it is made of): one line per target."""
     value = figures.median
-    log, nolog = best(figures, True)[1], best(figures, False)[1]
-    drain = value("drain postrider pg")
-    return [
-        ("drain_pg_vs_best_log", divide(drain, log), 2.5, "≥", "drain on PostgreSQL / best peer with a log"),
-        ("drain_pg_vs_best_nolog", divide(drain, nolog), 2, "≥", "drain on PostgreSQL / best peer without a log"),
-        ("cpu_vs_best_log", divide(value("drain postrider pg", "cpu_us"), best(figures, True, "cpu_us")[1]), 1 / 3, "≤",
-         "CPU per notification, engine + PostgreSQL / thriftiest peer with a log"),
-        ("engine_cpu_us", value("drain postrider pg", "engine_us"), 20, "≤", "CPU µs of the engine per notification, drain"),
-        ("whole_way_vs_best_log", divide(value("whole way pg"), log), 1.2, "≥", "whole way on PostgreSQL / best peer's drain with a log"),
-        ("drain_sqlite_vs_best_log", divide(value("drain postrider sqlite"), log), 3, "≥", "drain on SQLite / best peer with a log"),
-        ("latency_500_p50_ms", value("latency 500 pg", "p50_ms"), 1.5, "≤", "commit to provider at 500/s, p50 ms"),
-        ("latency_500_p99_ms", value("latency 500 pg", "p99_ms"), 8, "≤", "commit to provider at 500/s, p99 ms"),
-        ("latency_200_p50_ms", value("latency 200 pg", "p50_ms"), 1.5, "≤", "commit to provider at 200/s, p50 ms"),
-        ("latency_200_p99_ms", value("latency 200 pg", "p99_ms"), 8, "≤", "commit to provider at 200/s, p99 ms"),
-        ("outbox_insert_vs_plain_1", value("outbox insert 1", "vs_plain"), 0.85, "≥", "outbox INSERT / plain INSERT, 1 client, no engine"),
-        ("outbox_insert_vs_plain_8", value("outbox insert 8", "vs_plain"), 0.85, "≥", "outbox INSERT / plain INSERT, 8 clients, no engine"),
-        ("outbox_insert_running_vs_plain_1", value("outbox insert 1", "running_vs_plain"), 0.5, "≥", "the same, 1 client, engine running"),
-        ("outbox_insert_running_vs_plain_8", value("outbox insert 8", "running_vs_plain"), 0.5, "≥", "the same, 8 clients, engine running"),
-        ("intake_vs_commit", value("intake http 32 pg", "vs_commit"), 4, "≥", "HTTP intake, 32 connections / one commit per row"),
-        ("rss_mb", highest(value("drain postrider pg", "rss_mb"), value("whole way pg", "rss_mb")), 64, "≤", "peak memory MB, all of them waiting"),
-        ("drain_history_ratio", value("drain postrider pg, history", "ratio"), 0.9, "≥", "drain with a long history / with none"),
-        ("takeover_s", value("takeover pg", "takeover_s"), 10, "≤", "a killed node's work resumes, s"),
-        ("held_xmin_ratio", value("held transaction", "ratio"), 3, "≤", "claim p99 beside a transaction held open / normal"),
-        ("small_tenants_p99_ms", value("small tenants", "p99_ms"), 1000, "≤", "small tenants beside a large one, p99 ms"),
-        ("priority_p99_ms", value("priority", "p99_ms"), 50, "≤", "priority beside a million bulk, p99 ms"),
-        ("nodes_2_vs_1", value("nodes", "ratio_2"), 1, "≥", "two nodes / one"),
-        ("nodes_3_vs_1", value("nodes", "ratio_3"), 1, "≥", "three nodes / one"),
+    log, nolog, thrifty = best(figures, True), best(figures, False), best(figures, True, "cpu_us")
+    drain, whole, sqlite = "drain postrider pg", "whole way pg", "drain postrider sqlite"
+    named = lambda peer, kind: f"drain {peer} {kind}"  # noqa: E731
+    lines = [
+        ("drain_pg_vs_best_log", divide(value(drain), log[1]), 2.5, "≥", "drain on PostgreSQL / best peer with a log", [drain, named(log[0], "log")]),
+        ("drain_pg_vs_best_nolog", divide(value(drain), nolog[1]), 2, "≥", "drain on PostgreSQL / best peer without a log",
+         [drain, named(nolog[0], "no log")]),
+        ("cpu_vs_best_log", divide(value(drain, "cpu_us"), thrifty[1]), 1 / 3, "≤",
+         "CPU per notification, engine + PostgreSQL / thriftiest peer with a log", [drain, named(thrifty[0], "log")]),
+        ("engine_cpu_us", value(drain, "engine_us"), 20, "≤", "CPU µs of the engine per notification, drain", [drain]),
+        ("whole_way_vs_best_log", divide(value(whole), log[1]), 1.2, "≥", "whole way on PostgreSQL / best peer's drain with a log",
+         [whole, named(log[0], "log")]),
+        ("drain_sqlite_vs_best_log", divide(value(sqlite), log[1]), 3, "≥", "drain on SQLite / best peer with a log", [sqlite, named(log[0], "log")]),
     ]
+    for rate in (500, 200):
+        for share, goal in (("p50", 1.5), ("p99", 8)):
+            lines.append((f"latency_{rate}_{share}_ms", value(f"latency {rate} pg", f"{share}_ms"), goal, "≤",
+                          f"commit to provider at {rate}/s, {share} ms", [f"latency {rate} pg"]))
+    for clients in (1, 8):
+        name = f"outbox insert {clients}"
+        lines.append((f"outbox_insert_vs_plain_{clients}", value(name, "vs_plain"), 0.85, "≥",
+                      f"outbox INSERT / plain INSERT, {clients} client(s), no engine", [name]))
+        lines.append((f"outbox_insert_running_vs_plain_{clients}", value(name, "running_vs_plain"), 0.5, "≥",
+                      f"outbox INSERT / plain INSERT, {clients} client(s), engine running", [name]))
+    simple = [("intake_vs_commit", "intake http 32 pg", "vs_commit", 4, "≥", "HTTP intake, 32 connections / one commit per row"),
+              ("drain_history_ratio", "drain postrider pg, history", "ratio", 0.9, "≥", "drain with a long history / with none"),
+              ("takeover_s", "takeover pg", "takeover_s", 10, "≤", "a killed node's work resumes, s"),
+              ("held_xmin_ratio", "held transaction", "ratio", 3, "≤", "claim p99 beside a transaction held open / normal"),
+              ("small_tenants_p99_ms", "small tenants", "p99_ms", 1000, "≤", "small tenants beside a large one, p99 ms"),
+              ("priority_p99_ms", "priority", "p99_ms", 50, "≤", "priority beside a million bulk, p99 ms"),
+              ("nodes_2_vs_1", "nodes", "ratio_2", 1, "≥", "two nodes / one"),
+              ("nodes_3_vs_1", "nodes", "ratio_3", 1, "≥", "three nodes / one")]
+    lines += [(key, value(name, part), goal, direction, words, [name]) for key, name, part, goal, direction, words in simple]
+    lines.append(("rss_mb", highest(value(drain, "rss_mb"), value(whole, "rss_mb")), 64, "≤", "peak memory MB, all of them waiting", []))
+    return lines
 
 
 def result(bench, seconds):
@@ -66,8 +72,9 @@ def result(bench, seconds):
         "drain_history_rows": bench.facts.get("drain_history_rows"),
         "best_peer": {"log": best(figures, True)[0], "no_log": best(figures, False)[0], "log_cpu": best(figures, True, "cpu_us")[0]},
         "targets": {key: round(value, 4) for key, value, *_ in lines},
-        "goals": {key: {"goal": round(goal, 4), "direction": direction, "met": met(value, goal, direction), "what": words}
-                  for key, value, goal, direction, words in lines},
+        "goals": {key: {"goal": round(goal, 4), "direction": direction, "met": met(value, goal, direction), "what": words,
+                        "disturbed": any(figures.runs[name]["disturbed"] for name in made_of)}
+                  for key, value, goal, direction, words, made_of in lines},
         "figures": figures.runs, "refused": figures.refused,
         "disturbed": sorted(name for name, run in figures.runs.items() if run["disturbed"]),
     }
@@ -88,7 +95,8 @@ def table(result):
         rows.append(f"{name:<34}" + "".join(cells) + (" disturbed" if run["disturbed"] else ""))
     rows += ["", f"{'target':<76}{'value':>9}  {'goal':>8}"]
     for key, goal in result["goals"].items():
-        rows.append(f"{goal['what']:<76}{result['targets'][key]:>9.2f}  {goal['direction']}{goal['goal']:>7.2f}  {'met' if goal['met'] else 'MISSED'}  {key}")
+        rows.append(f"{goal['what']:<76}{result['targets'][key]:>9.2f}  {goal['direction']}{goal['goal']:>7.2f}  {'met' if goal['met'] else 'MISSED':<6}  {key}"
+                    + (" (disturbed)" if goal["disturbed"] else ""))
     for name, why in result["refused"].items():
         rows.append(f"REFUSED {name}: {why}")
     if result["drain_history_rows"]:

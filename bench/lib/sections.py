@@ -14,9 +14,9 @@ def drain(bench):
 
 def peer_count(bench, name, log):
     """The slow ones would take most of a quick run; the rate does not depend on the number, only its precision does."""
-    if not bench.quick or name == "pg-boss":
+    if not bench.quick or (name == "pg-boss" and log):
         return bench.count
-    return bench.count // 2 if name == "graphile-worker" and not log else bench.count // 5
+    return bench.count // 7 if name == "bullmq" or log else bench.count // 2
 
 
 def whole(bench):
