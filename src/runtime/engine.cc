@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kTickEvery = std::chrono::milliseconds{50};
 constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
 constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
-constexpr Duration kPollBusy = std::chrono::milliseconds{1};
+constexpr Duration kPollBusy = std::chrono::microseconds{500};
 constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
 constexpr Duration kBusyFor = std::chrono::seconds{1};

@@ -32,6 +32,9 @@ constexpr const char* kSettings =
     "SET idle_in_transaction_session_timeout = '10s'; SET client_encoding = 'UTF8'; SET TimeZone = 'UTC'; SET "
     "client_min_messages = warning";
 
+constexpr const char* kBegin = "BEGIN";
+constexpr const char* kCommit = "COMMIT";
+
 }  // namespace
 
 Array::Array(Type type) {
@@ -142,6 +145,10 @@ Params& Params::text(std::string_view value) {
   values_.push_back({.own = {}, .data = value.empty() ? "" : value.data(), .size = value.size()});
   return *this;
 }
+Params& Params::bytes(std::string value) {
+  values_.push_back({.own = std::move(value)});
+  return *this;
+}
 Params& Params::uuid(const std::array<std::uint8_t, 16>& value) {
   values_.push_back({.own = std::string{reinterpret_cast<const char*>(value.data()), value.size()}});
   return *this;
@@ -151,7 +158,7 @@ Params& Params::flag(bool value) {
   return *this;
 }
 Params& Params::null() {
-  values_.push_back({});
+  values_.push_back({.null = true});
   return *this;
 }
 Params& Params::array(Array& value) {
@@ -196,6 +203,8 @@ std::array<std::uint8_t, 16> Rows::uuid(int row, int column) const {
 void Connection::ensure() {
   if (connection_ && PQstatus(connection_.get()) == CONNECTION_OK) return;
   prepared_.clear();
+  begin_pending_ = false;
+  later_.clear();
   constexpr std::array<const char*, 10> kKeywords{
       "dbname",           "connect_timeout",  "application_name",     "keepalives_idle", "keepalives_interval",
       "keepalives_count", "tcp_user_timeout", "target_session_attrs", "options",         nullptr};
@@ -239,6 +248,7 @@ const char* Connection::prepared(std::string_view name) {
 }
 
 TextRows TextStatement::execute(const std::vector<Text>& values) {
+  connection_.flush();
   std::vector<const char*> data;
   for (const Text& value : values) data.push_back(value ? value->c_str() : nullptr);
   const char* const name = connection_.prepared(name_);
@@ -274,20 +284,70 @@ std::int64_t TextRows::affected() const {
 
 Rows Connection::execute(std::string_view name, const Params& params, ErrorCode when_lost) {
   const char* const statement = prepared(name);
+  if (begin_pending_ || !later_.empty()) {
+    std::vector<Step> steps = std::exchange(later_, {});
+    if (std::exchange(begin_pending_, false)) steps.insert(steps.begin(), {kBegin});
+    steps.push_back({statement, params});
+    return pipeline(steps, when_lost);
+  }
+  send(statement, params);
+  PGresult* result = PQgetResult(connection_.get());
+  while (PGresult* const next = PQgetResult(connection_.get())) {  // as PQexec does: the last one counts
+    PQclear(result);
+    result = next;
+  }
+  const ExecStatusType status = PQresultStatus(result);
+  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) fail(result, when_lost);
+  return Rows{result};
+}
+
+void Params::keep() {
+  for (Value& value : values_) {
+    if (value.data != nullptr) value.own.assign(std::exchange(value.data, nullptr), value.size);
+  }
+}
+
+bool Connection::send(const char* statement, const Params& params) {
   const std::size_t count = params.values_.size();
   std::vector<const char*> data(count);
   std::vector<int> lengths(count);
   const std::vector<int> binary(count, 1);
   for (std::size_t i = 0; i < count; ++i) {
     const Params::Value& value = params.values_[i];
-    data[i] = value.data != nullptr ? value.data : (value.own.empty() ? nullptr : value.own.data());
+    if (value.null) continue;
+    data[i] = value.data != nullptr ? value.data : value.own.data();
     lengths[i] = static_cast<int>(value.data != nullptr ? value.size : value.own.size());
   }
-  PGresult* result = PQexecPrepared(connection_.get(), statement, static_cast<int>(count), data.data(), lengths.data(),
-                                    binary.data(), 1);
-  const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) fail(result, when_lost);
-  return Rows{result};
+  PGconn* const to = connection_.get();
+  if (statement == kBegin || statement == kCommit)
+    return PQsendQueryParams(to, statement, 0, nullptr, nullptr, nullptr, nullptr, 1) == 1;
+  return PQsendQueryPrepared(to, statement, static_cast<int>(count), data.data(), lengths.data(), binary.data(), 1) ==
+         1;
+}
+
+Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
+  PGconn* const to = connection_.get();
+  bool sent = PQenterPipelineMode(to) == 1;
+  for (const Step& step : steps) sent = sent && send(step.statement, step.params);
+  sent = sent && PQpipelineSync(to) == 1;
+  PGresult* last = nullptr;
+  bool failed = false;
+  for (std::size_t i = 0; i < steps.size() && !failed; ++i) {
+    if (last != nullptr) PQclear(last);
+    last = PQgetResult(to);
+    const ExecStatusType status = PQresultStatus(last);
+    failed = !sent || last == nullptr || (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK);
+    if (!failed) PQclear(PQgetResult(to));  // the null between two answers
+  }
+  // Up to and with the answer to the sync; a connection that is gone has none.
+  for (bool synced = false; !synced && PQstatus(to) == CONNECTION_OK;) {
+    PGresult* const next = PQgetResult(to);
+    synced = PQresultStatus(next) == PGRES_PIPELINE_SYNC;
+    PQclear(next);
+  }
+  if (PQstatus(to) == CONNECTION_OK) PQexitPipelineMode(to);
+  if (failed) fail(last, when_lost);
+  return Rows{last};
 }
 
 void Connection::copy(std::string_view name, CopyRows& rows) {
@@ -295,6 +355,7 @@ void Connection::copy(std::string_view name, CopyRows& rows) {
   const auto statement = statements_.find(name);
   if (statement == statements_.end()) die(fmt::format("no statement is called {}", name));
   append_number<std::int16_t>(rows.bytes_, -1);
+  flush();
   PGconn* const to = connection_.get();
   PGresult* result = PQexec(to, statement->second.c_str());
   if (PQresultStatus(result) != PGRES_COPY_IN) fail(result, ErrorCode::Unavailable);
@@ -310,7 +371,19 @@ void Connection::copy(std::string_view name, CopyRows& rows) {
   PQclear(result);
 }
 
+void Connection::flush() {
+  std::vector<Step> steps = std::exchange(later_, {});
+  if (std::exchange(begin_pending_, false)) steps.insert(steps.begin(), {kBegin});
+  if (!steps.empty()) pipeline(steps, ErrorCode::Unavailable);
+}
+
+void Connection::later(std::string_view name, Params params) {
+  params.keep();
+  later_.push_back({prepared(name), std::move(params)});
+}
+
 void Connection::run(const char* sql) {
+  flush();
   PGresult* result = PQexec(connection_.get(), sql);
   const ExecStatusType status = PQresultStatus(result);
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) fail(result, ErrorCode::Unavailable);
@@ -318,11 +391,19 @@ void Connection::run(const char* sql) {
 }
 
 void Connection::commit() {
-  PGresult* result = PQexec(connection_.get(), "COMMIT");
-  if (PQresultStatus(result) != PGRES_COMMAND_OK) fail(result, ErrorCode::Ambiguous);
-  const bool rolled_back = std::string_view{PQcmdStatus(result)} == "ROLLBACK";
-  PQclear(result);
-  if (rolled_back) throw Failure{ErrorCode::Unavailable, "PostgreSQL rolled the transaction back"};
+  std::vector<Step> steps = std::exchange(later_, {});
+  if (std::exchange(begin_pending_, false)) {
+    if (steps.empty()) return;  // nothing was said
+    steps.insert(steps.begin(), {kBegin});
+  }
+  steps.push_back({kCommit});
+  const Rows done = pipeline(steps, ErrorCode::Ambiguous);
+  if (done.is_rollback()) throw Failure{ErrorCode::Unavailable, "PostgreSQL rolled the transaction back"};
+}
+
+void Connection::rollback() {
+  later_.clear();
+  if (!std::exchange(begin_pending_, false)) run("ROLLBACK");  // else nothing was said
 }
 
 void Connection::fail(PGresult* result, ErrorCode when_lost) {
@@ -357,7 +438,7 @@ void Connection::fail(PGresult* result, ErrorCode when_lost) {
 Transaction::~Transaction() {
   if (!open_) return;
   try {
-    connection_.run("ROLLBACK");
+    connection_.rollback();
   } catch (const Failure&) {  // The connection is gone, and the transaction with it.
   }
 }

@@ -70,6 +70,7 @@ class CopyRows {
   CopyRows& int4(std::int64_t value);
   CopyRows& int8(std::int64_t value);
   CopyRows& text(std::string_view value);
+  CopyRows& bytes(std::string_view value) { return text(value); }
   CopyRows& uuid(const std::array<std::uint8_t, 16>& value);
   CopyRows& null();
   CopyRows& time(const std::optional<Instant>& at) { return at ? int8(to_us(*at)) : null(); }
@@ -87,19 +88,24 @@ class Params {
   Params& int8(std::int64_t value);
   Params& time(Instant at) { return int8(to_us(at)); }
   Params& text(std::string_view value);
+  Params& bytes(std::string value);
   Params& uuid(const std::array<std::uint8_t, 16>& value);
   Params& flag(bool value);
   Params& null();
   Params& array(Array& value);
+  Params& time(const std::optional<Instant>& at) { return at ? int8(to_us(*at)) : null(); }
   Params& optional_int4(const std::optional<TenantId>& value) { return value ? int4(*value) : null(); }
   Params& optional_text(std::string_view value) { return value.empty() ? null() : text(value); }
 
  private:
   friend class Connection;
+  /// Copies what was only pointed at.
+  void keep();
   struct Value {
     std::string own = {};
-    const char* data = nullptr;
+    const char* data = nullptr;  // null: `own`
     std::size_t size = 0;
+    bool null = false;
   };
   std::vector<Value> values_;
 };
@@ -110,6 +116,8 @@ class Rows {
   [[nodiscard]] int count() const { return PQntuples(result_.get()); }
   [[nodiscard]] bool empty() const { return count() == 0; }
   [[nodiscard]] std::int64_t affected() const;
+  /// The answer to a COMMIT that could only roll back.
+  [[nodiscard]] bool is_rollback() const { return std::string_view{PQcmdStatus(result_.get())} == "ROLLBACK"; }
   [[nodiscard]] bool is_null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
   /// Any of the integer types.
   [[nodiscard]] std::int64_t number(int row, int column) const;
@@ -222,27 +230,43 @@ class Connection {
   /// A statement that writes by itself: a connection that breaks during it leaves it open whether it happened.
   Rows write(std::string_view name, const Params& params);
   void copy(std::string_view name, CopyRows& rows);
+  /// A statement whose answer nobody needs: it goes to the server with the next one, or with the COMMIT.
+  void later(std::string_view name, Params params);
   void run(const char* sql);  // our own fixed SQL, several statements allowed
+  /// Goes to the server together with the first statement.
+  void begin() { begin_pending_ = true; }
   void commit();
+  void rollback();
   TextStatement use(std::string_view name) { return {*this, name}; }
   [[noreturn]] static void fail_corrupt(const char* what) { throw Failure{ErrorCode::Corrupt, what}; }
 
  private:
   friend class TextStatement;
   const char* prepared(std::string_view name);
+  struct Step {
+    const char* statement = nullptr;  // prepared, or BEGIN or COMMIT themselves
+    Params params = {};
+  };
   Rows execute(std::string_view name, const Params& params, ErrorCode when_lost);
+  /// All in one round trip; the answer of the last one. They must be few: nothing is read while they are sent.
+  Rows pipeline(const std::vector<Step>& steps, ErrorCode when_lost);
+  bool send(const char* statement, const Params& params);
+  /// What waits for a next statement that cannot be sent together with it.
+  void flush();
   [[noreturn]] void fail(PGresult* result, ErrorCode when_lost);
 
   std::string url_;
   const Statements& statements_;
   std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
   std::set<std::string, std::less<>> prepared_;
+  bool begin_pending_ = false;
+  std::vector<Step> later_;
 };
 
 /// Rolls back unless committed.
 class Transaction {
  public:
-  explicit Transaction(Connection& connection) : connection_(connection) { connection_.run("BEGIN"); }
+  explicit Transaction(Connection& connection) : connection_(connection) { connection_.begin(); }
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

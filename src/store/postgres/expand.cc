@@ -39,8 +39,9 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
   if (!any) return any.error();
   if (!*any || rows_max == 0) return ExpandReport{};
-  return transact([&](Connection& c) {
+  const auto once = [&](Connection& c) {
     ExpandReport report;
+    Transaction transaction{c};
     const std::vector<OutboxRow> rows = take_rows(c, rows_max);
     if (rows.empty()) return report;
     std::vector<ExpandedMessage> decided = decide(rows);
@@ -53,7 +54,18 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     report.rows = rows.size();
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());
+    transaction.commit();
     return report;
+  };
+  return run([&](Connection& c) {
+    try {
+      return once(c);
+    } catch (const Failure& failure) {
+      if (failure.error().code != ErrorCode::Conflict) throw;
+      // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again,
+      // with new ones.
+      throw Failure{ErrorCode::Unavailable, "an id was made twice", true};
+    }
   });
 }
 

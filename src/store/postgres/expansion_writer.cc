@@ -13,9 +13,9 @@ constexpr std::array<std::string Message::*, 23> kMessageTexts{
     &Message::template_key,   &Message::subject,         &Message::type_data,
     &Message::body,           &Message::payload};
 
-void add_message(CopyRows& rows, const Message& m) {
-  rows.row(10 + static_cast<int>(kMessageTexts.size()));
-  rows.int8(m.id).uuid(m.uuid.bytes).int4(m.tenant).time(m.accepted_at);
+template <class To>
+void put_message(To& rows, const Message& m) {
+  rows.int8(m.id).uuid(m.uuid.bytes).int4(m.tenant).time(std::optional{m.accepted_at});
   m.lane ? rows.int2(static_cast<int>(*m.lane)) : rows.null();
   m.channel ? rows.int2(static_cast<int>(*m.channel)) : rows.null();
   rows.time(m.occurred_at).time(m.due_at).time(m.expires_at).time(m.site_enqueued_at);
@@ -26,8 +26,8 @@ constexpr std::array<std::string Delivery::*, 10> kDeliveryTexts{
     &Delivery::type,         &Delivery::origin,   &Delivery::traceparent, &Delivery::recipient, &Delivery::key,
     &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html};
 
-void add_delivery(CopyRows& rows, const Delivery& d) {
-  rows.row(9 + static_cast<int>(kDeliveryTexts.size()));
+template <class To>
+void put_delivery(To& rows, const Delivery& d) {
   rows.int8(d.id).int8(d.message).uuid(d.message_uuid.bytes).int4(d.tenant);
   rows.int2(static_cast<int>(d.channel)).int2(static_cast<int>(d.lane)).int2(static_cast<int>(d.guarantee));
   rows.int4(d.template_version).time(d.expires_at);
@@ -136,16 +136,8 @@ void ExpansionWriter::claim_keys() {
 }
 
 void ExpansionWriter::add_messages() {
-  CopyRows rows;
-  for (const Entry& entry : entries_) add_message(rows, entry.decided->message);
-  try {
-    c_.copy("message_copy", rows);
-  } catch (const Failure& failure) {
-    if (failure.error().code != ErrorCode::Conflict) throw;
-    // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again, with
-    // new ones.
-    throw Failure{ErrorCode::Unavailable, "an id was made twice", true};
-  }
+  write_rows(c_, entries_, {"message_add", "message_copy", 10 + static_cast<int>(kMessageTexts.size())},
+             [](auto& to, const Entry& entry) { put_message(to, entry.decided->message); });
 }
 
 void ExpansionWriter::add_deliveries() {
@@ -162,7 +154,7 @@ void ExpansionWriter::add_deliveries() {
     }
   }
   existed = add_dedups(c_, fresh);
-  CopyRows rows;
+  std::vector<std::pair<Entry*, ExpandedDelivery*>> kept;
   for (Entry& entry : entries_) {
     if (entry.other) continue;
     for (ExpandedDelivery& made : entry.decided->deliveries) {
@@ -174,12 +166,13 @@ void ExpansionWriter::add_deliveries() {
           continue;
         }
       }
-      add_delivery(rows, d);
-      keep(entry, made);
+      kept.emplace_back(&entry, &made);
     }
     if (entry.decided->in_chunks) queue_expand(entry.decided->message);
   }
-  c_.copy("delivery_copy", rows);
+  write_rows(c_, kept, {"delivery_add", "delivery_copy", 9 + static_cast<int>(kDeliveryTexts.size())},
+             [](auto& to, const auto& each) { put_delivery(to, each.second->made.delivery); });
+  for (const auto& [entry, made] : kept) keep(*entry, *made);
   queue_.write(c_);
   deferred_.write(c_);
   settled_.write(c_);

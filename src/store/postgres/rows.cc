@@ -12,7 +12,6 @@ namespace {
 // As "@" and microseconds since 1970: no text form can be misread. PostgreSQL counts from 2000.
 std::string time_text(const Rows& rows, int row, int column) {
   if (rows.is_null(row, column)) return {};
-  constexpr std::int64_t kFrom1970To2000 = 946'684'800'000'000;
   const std::int64_t since_2000 = rows.number(row, column);
   if (since_2000 == std::numeric_limits<std::int64_t>::max()) return "infinity";
   if (since_2000 == std::numeric_limits<std::int64_t>::min()) return "-infinity";
@@ -58,9 +57,7 @@ OutboxRow read_outbox_row(const Rows& rows, int row) {
                                               &OutboxRow::template_key};
   constexpr int kFirst = 2;
   for (int i = 0; i < static_cast<int>(std::size(kColumns)); ++i) {
-    const bool is_time = kColumns[i] == &OutboxRow::occurred_at || kColumns[i] == &OutboxRow::due_at ||
-                         kColumns[i] == &OutboxRow::expires_at || kColumns[i] == &OutboxRow::site_enqueued_at;
-    out.*kColumns[i] = is_time ? time_text(rows, row, kFirst + i) : rows.text(row, kFirst + i);
+    out.*kColumns[i] = is_time_column(kColumns[i]) ? time_text(rows, row, kFirst + i) : rows.text(row, kFirst + i);
   }
   if (rows.is_null(row, 3)) out.tenant = "default";
   return out;
@@ -149,14 +146,17 @@ DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys) {
 }
 
 void QueueRows::add(const Lease& lease, NodeId node, Guarantee guarantee, const std::optional<Instant>& expires_at) {
-  rows_.row(12);
-  rows_.int2(static_cast<int>(lease.lane)).int2(static_cast<int>(lease.channel)).int4(lease.tenant);
-  rows_.int8(lease.position).int8(lease.id).int4(node).int4(lease.fence).int2(lease.attempt).int2(lease.provider);
-  rows_.int2(static_cast<int>(guarantee))
-      .time(node != 0 ? std::optional{lease.claimed_at} : std::nullopt)
-      .time(expires_at);
+  rows_.push_back({lease, node, guarantee, expires_at});
 }
-void QueueRows::write(Connection& c) { c.copy("queue_copy", rows_); }
+void QueueRows::write(Connection& c) {
+  const auto put = [](auto& to, const Row& row) {
+    const Lease& l = row.lease;
+    to.int2(static_cast<int>(l.lane)).int2(static_cast<int>(l.channel)).int4(l.tenant).int8(l.position).int8(l.id);
+    to.int4(row.node).int4(l.fence).int2(l.attempt).int2(l.provider).int2(static_cast<int>(row.guarantee));
+    to.time(row.node != 0 ? std::optional{l.claimed_at} : std::nullopt).time(row.expires_at);
+  };
+  write_rows(c, rows_, {"queue_add", "queue_copy", 12}, put);
+}
 
 void DeferredRows::add(const DeferredRow& row) {
   due_.add_time(row.due_at);

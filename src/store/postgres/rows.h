@@ -9,6 +9,11 @@
 
 namespace postrider::postgres {
 
+inline constexpr std::int64_t kFrom1970To2000 = 946'684'800'000'000;  // PostgreSQL counts its times from 2000
+constexpr bool is_time_column(std::string OutboxRow::*column) {
+  return column == &OutboxRow::occurred_at || column == &OutboxRow::due_at || column == &OutboxRow::expires_at ||
+         column == &OutboxRow::site_enqueued_at;
+}
 OutboxRow read_outbox_row(const Rows& rows, int row);
 /// Columns from `from`: id … html.
 Delivery read_delivery(const Rows& rows, int row, int from);
@@ -30,8 +35,18 @@ class QueueRows {
   void write(Connection& c);
 
  private:
-  CopyRows rows_;
+  struct Row {
+    Lease lease = {};
+    NodeId node = 0;
+    Guarantee guarantee = Guarantee::AtLeastOnce;
+    std::optional<Instant> expires_at = {};
+  };
+  std::vector<Row> rows_;
 };
+
+/// Up to so many rows of a table go one by one with the COMMIT (one round trip in all), more go by COPY (less work for
+/// each).
+inline constexpr std::size_t kFewRows = 16;
 struct DeferredRow {
   Instant due_at = {};
   Lease lease = {};
@@ -66,5 +81,29 @@ class SettledRows {
   Array id_{Type::Int8}, tenant_{Type::Int4}, state_{Type::Int2}, reason_{Type::Int2}, detail_{Type::Text},
       at_{Type::Int8};
 };
+
+/// How the rows of a table are written, and how many columns they have.
+struct RowTarget {
+  std::string_view add;
+  std::string_view copy;
+  int columns = 0;
+};
+template <class Rows, class Put>
+void write_rows(Connection& c, const Rows& rows, const RowTarget& target, const Put& put) {
+  if (rows.size() <= kFewRows) {
+    for (const auto& row : rows) {
+      Params params;
+      put(params, row);
+      c.later(target.add, std::move(params));
+    }
+    return;
+  }
+  CopyRows all;
+  for (const auto& row : rows) {
+    all.row(target.columns);
+    put(all, row);
+  }
+  c.copy(target.copy, all);
+}
 
 }  // namespace postrider::postgres

@@ -47,6 +47,19 @@ WHERE x.id = ANY($1::bigint[]) AND s.message = x.message
   AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
                   AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))
 
+-- The same for a few rows, which go to the server together with the COMMIT.
+-- name: message_add
+INSERT INTO postrider.message (id, uuid, tenant, accepted_at, lane, channel, occurred_at, due_at, expires_at, site_enqueued_at, tenant_name,
+  topic, type, entity_id, version, idempotency_key, category, locale, origin, correlation_id, traceparent, schema_version, source_site,
+  source_instance, source_script, recipient, contact, list, template, subject, type_data, body, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,
+  $29, $30, $31, $32, $33)
+
+-- name: delivery_add
+INSERT INTO postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, template_version, expires_at, type, origin, traceparent,
+  recipient, key, template, warnings, subject, body, html)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+
 -- name: delivery_copy
 COPY postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, template_version, expires_at, type, origin, traceparent,
   recipient, key, template, warnings, subject, body, html) FROM STDIN (FORMAT binary)

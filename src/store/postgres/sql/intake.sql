@@ -14,14 +14,10 @@ ON CONFLICT DO NOTHING RETURNING tenant, kind, hash
 INSERT INTO postrider.outbox (accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category,
   locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site, source_instance,
   source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body, template)
-SELECT k.accepted, k.id, k.tenant, k.topic, k.type, k.entity_id, k.version, k.idempotency_key, k.payload::json, decode(k.sealed, 'base64'),
-  k.lane, k.category, k.locale, k.origin, k.correlation_id, k.traceparent, k.schema_version, k.occurred_at::timestamptz,
-  k.due_at::timestamptz, k.expires_at::timestamptz, k.source_site, k.source_instance, k.source_script,
-  k.site_enqueued_at::timestamptz, k.type_data::json, k.channel, k.recipient, k.contact, k.list, k.subject, k.body, k.template
-FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-  $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
-  $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::text[], $30::text[],
-  $31::text[], $32::text[])
-  AS k(accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category, locale, origin,
-       correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site, source_instance, source_script,
-       site_enqueued_at, type_data, channel, recipient, contact, list, subject, body, template)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28,
+  $29, $30, $31, $32)
+
+-- name: outbox_copy
+COPY postrider.outbox (accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category,
+  locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site, source_instance,
+  source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body, template) FROM STDIN (FORMAT binary)
