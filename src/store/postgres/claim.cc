@@ -25,44 +25,37 @@ Result<std::vector<QueueHead>> PostgresSession::heads() {
   });
 }
 
-std::vector<Claim> PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request,
-                                               bool from_the_front) {
+PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request, From from) {
   Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2}, floor{Type::Int8};
   for (const TenantShare& share : request.shares) {
     Floor& known = floors_[{request.lane, request.channel, share.tenant}];
-    if (from_the_front || now - known.walked_at >= kFloorAge || now < known.walked_at) known = {0, now};
+    if (from == From::Front || now - known.walked_at >= kFloorAge || now < known.walked_at) known = {0, now};
     tenant.add_int4(share.tenant);
     quota.add_int4(share.quota);
     provider.add_int2(share.provider);
     floor.add_int8(known.position);
   }
   Params p;
-  p.int2(static_cast<int>(request.lane))
-      .int2(static_cast<int>(request.channel))
-      .array(tenant)
-      .array(quota)
-      .array(provider);
-  p.flag(request.what == ClaimWhat::AtMostOnceOnly)
-      .int2(kCallsPerDeliveryMax)
-      .int4(request.node)
-      .time(now)
-      .array(floor);
-  p.int4(kClaimLock);
+  p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
+  p.array(tenant).array(quota).array(provider).flag(request.what == ClaimWhat::AtMostOnceOnly);
+  p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor).int4(kClaimLock);
   Rows rows = c.write("claim", p);
   if (!rows.flag(0, 0)) rows = c.write("claim_beside", p);
-  std::vector<Claim> claims;
-  claims.reserve(static_cast<std::size_t>(rows.count()));
+  Found found;
+  found.claims.reserve(static_cast<std::size_t>(rows.count()));
+  constexpr int kFrom = 2;
   for (int i = 0; i < rows.count(); ++i) {
-    if (rows.is_null(i, 1)) break;  // the one row of a claim that found nothing
-    claims.push_back(read_claim(rows, i, 1, now));
+    if (rows.is_null(i, kFrom)) break;  // the one row of a claim that found nothing
+    found.claims.push_back(read_claim(rows, i, kFrom, now));
   }
-  return claims;
+  found.raced = !rows.empty() && rows.number(0, 1) > static_cast<std::int64_t>(found.claims.size());
+  return found;
 }
 
 Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimRequest& request) {
   if (request.channel == Channel::Expand) return Error{ErrorCode::Invalid, "expand work is claimed by claim_expand()"};
   return run([&](Connection& c) {
-    std::vector<Claim> claims = claim_from(c, now, request, false);
+    auto [claims, raced] = claim_from(c, now, request, From::Floor);
     std::map<TenantId, int> got;
     for (const Claim& claim : claims) ++got[claim.lease.tenant];
     ClaimRequest rest = request;
@@ -70,18 +63,26 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
     for (const TenantShare& share : request.shares) {
       const int found = got[share.tenant];
       POSTRIDER_CHECK(found <= share.quota);
-      if (found < share.quota && floors_[{request.lane, request.channel, share.tenant}].position != 0)
-        rest.shares.push_back({share.tenant, share.quota - found, share.provider});
+      const bool more = raced || floors_[{request.lane, request.channel, share.tenant}].position != 0;
+      if (found < share.quota && more) rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }
-    if (!rest.shares.empty()) {
-      for (Claim& claim : claim_from(c, now, rest, true)) claims.push_back(std::move(claim));
-    }
+    if (!rest.shares.empty()) add_from_the_front(c, now, rest, claims);
     for (const Claim& claim : claims) {
       std::int64_t& floor = floors_[{request.lane, request.channel, claim.lease.tenant}].position;
       floor = std::max(floor, claim.lease.position);
     }
-    return claims;
+    return std::move(claims);
   });
+}
+
+// What was claimed before is held in our name, so it is given back whatever happens here.
+void PostgresSession::add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest,
+                                         std::vector<Claim>& claims) {
+  try {
+    for (Claim& claim : claim_from(c, now, rest, From::Front).claims) claims.push_back(std::move(claim));
+  } catch (const Failure& failure) {
+    if (failure.error().code == ErrorCode::Ambiguous || claims.empty()) throw;
+  }
 }
 
 Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {

@@ -102,7 +102,13 @@ class PostgresSession final : public StoreSession {
     return *ids_;
   }
 
-  std::vector<Claim> claim_from(Connection& c, Instant now, const ClaimRequest& request, bool from_the_front);
+  enum class From : bool { Floor, Front };
+  struct Found {
+    std::vector<Claim> claims = {};
+    bool raced = false;  // others changed what was picked: there may be more
+  };
+  Found claim_from(Connection& c, Instant now, const ClaimRequest& request, From from);
+  void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   // Up to where this session has claimed lately, so that a claim does not walk again over the rows that are held. What
   // comes to stand before it (a row given back, a transaction that committed late) is found when a claim finds too

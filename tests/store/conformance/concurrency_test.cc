@@ -40,6 +40,62 @@ TEST_P(Concurrency, SeveralThreadsClaimAndRecordEveryRowExactlyOnce) {
   EXPECT_EQ(must(w.a->stats({})).sending, 0U);
 }
 
+TEST_P(Concurrency, ARecordAndATakeOverOfTheSameRowsNeverBothWin) {
+  constexpr int kRows = 30;
+  for (int round = 0; round < 12; ++round) {
+    w.send(kRows);
+    const Node lost = w.join("lost" + std::to_string(round));
+    const Node other = w.join("other" + std::to_string(round));
+    ClaimRequest request = w.request(kRows);
+    request.node = lost.id;
+    const auto claims = must(lost->claim(w.now, request));
+    ASSERT_EQ(claims.size(), static_cast<std::size_t>(kRows));
+    must(other->remove(lost.id));
+    std::vector<Completion> done;
+    for (const Claim& claim : claims) done.push_back(w.completion(claim, DeliveryState::Delivered));
+    std::size_t applied = 0;
+    std::vector<Claim> taken;
+    std::thread late{[&] {
+      for (const Recorded r : must(lost->record(w.now, done))) applied += r == Recorded::Applied ? 1 : 0;
+    }};
+    for (int look = 0; look < 4; ++look) {
+      for (Claim& claim : must(other->take_over(w.now, other.id, 10))) taken.push_back(std::move(claim));
+    }
+    late.join();
+    for (Claim& claim : must(other->take_over(w.now, other.id, kRows))) taken.push_back(std::move(claim));
+    EXPECT_EQ(applied + taken.size(), static_cast<std::size_t>(kRows)) << "round " << round;
+    std::vector<Completion> again;
+    for (const Claim& claim : taken) again.push_back(w.completion(claim, DeliveryState::Delivered));
+    for (const Recorded r : must(other->record(w.now, again))) EXPECT_EQ(r, Recorded::Applied);
+    EXPECT_EQ(must(w.a->stats({})).sending, 0U);
+  }
+}
+
+TEST_P(Concurrency, ARowIsClaimedOrCancelledNeverBoth) {
+  constexpr int kRows = 40;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<RowId> ids;
+    for (const Sent& sent : w.send(kRows)) ids.push_back(w.look(sent).delivery.id);
+    const Node claimer = w.join("claimer" + std::to_string(round));
+    const Node desk = w.join("desk" + std::to_string(round));
+    std::vector<Completion> done;
+    std::thread claiming{[&] {
+      for (int turn = 0; turn < 12; ++turn) {
+        ClaimRequest request = w.request(5);
+        request.node = claimer.id;
+        for (const Claim& claim : must(claimer->claim(w.now, request)))
+          done.push_back(w.completion(claim, DeliveryState::Delivered));
+      }
+    }};
+    std::size_t cancelled = 0;
+    for (std::size_t i = ids.size(); i-- > 0;)
+      cancelled += must(desk->cancel(w.now, {.actor = "test", .why = "race"}, std::vector{ids[i]})).changed;
+    claiming.join();
+    for (const Recorded r : must(claimer->record(w.now, done))) EXPECT_EQ(r, Recorded::Applied);
+    EXPECT_EQ(cancelled + done.size(), ids.size()) << "round " << round;
+  }
+}
+
 TEST_P(Concurrency, OneKeyOfferedByManyThreadsIsNewOnce) {
   constexpr int kThreads = 4;
   std::vector<NewMessage> offers;

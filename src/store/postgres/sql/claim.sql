@@ -11,7 +11,8 @@ SELECT lane, channel, tenant, position FROM head
 -- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. What was picked is then reached by its ctid: joined
 -- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who claims alone (an advisory lock, for this
 -- statement) locks no rows: should another verb change one in between, the conditions are seen again on its new version, and it is left
--- out (a recheck of the ctid alone would not leave it out). 2 is at-most-once. The first column says whether the claim was made.
+-- out (a recheck of the ctid alone would not leave it out). 2 is at-most-once. The first
+-- column says whether the claim was made, the second how many were picked.
 -- name: claim
 WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::smallint::int * 256 + $2::smallint::int) AS ok),
  pick AS MATERIALIZED (
@@ -26,7 +27,7 @@ WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::small
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider)
-SELECT alone.ok, c.* FROM alone LEFT JOIN (
+SELECT alone.ok, (SELECT count(*) FROM pick), c.* FROM alone LEFT JOIN (
   SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
     d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
   FROM u JOIN postrider.delivery d ON d.id = u.id) c ON true
@@ -44,7 +45,7 @@ WITH pick AS MATERIALIZED (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider)
-SELECT $11::int > 0, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
+SELECT $11::int > 0, 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
   d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
 FROM u JOIN postrider.delivery d ON d.id = u.id
 

@@ -1,0 +1,71 @@
+// What only this store has: its two forms of a record, and times that only PostgreSQL knows.
+#include "store/postgres/postgres_store.h"
+
+#include <gtest/gtest.h>
+
+#include "store/postgres/postgres_database.h"
+
+namespace postrider::conformance {
+std::vector<StoreFactory> store_factories() { return {}; }
+
+namespace {
+
+class PostgresOnly : public ::testing::Test {
+ protected:
+  std::string value(const std::string& sql) {
+    const PgResult rows = run_sql(application.get(), sql);
+    return PQntuples(rows.get()) == 0 ? "none" : PQgetvalue(rows.get(), 0, 0);
+  }
+  PostgresDatabase database;
+  PgConnection application = connect_to(database.url());
+  std::unique_ptr<postgres::PostgresStore> store = postgres::PostgresStore::open(database.url()).value();
+  std::unique_ptr<StoreSession> session = store->open_session().value();
+  Instant now = instant_from_us(1'790'000'000'000'000);
+};
+
+TEST_F(PostgresOnly, ABatchThatMeetsARowWhichIsThereAlreadyIsRecordedAllTheSame) {
+  const std::string columns = "(lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee)";
+  run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
+  const std::int64_t base = to_us(now) / 1000 - 1'704'067'200'000;
+  const RowId first = base << 21U;
+  for (const RowId id : {first, first + 1}) {
+    const std::string text = std::to_string(id);
+    run_sql(application.get(),
+            "INSERT INTO postrider.queue " + columns + " VALUES (2, 1, 1, " + text + ", " + text + ", 3, 1, 1, 1, 1)");
+  }
+  run_sql(application.get(), "INSERT INTO postrider.settled (id, at, tenant, state, reason, detail) VALUES (" +
+                                 std::to_string(first) + ", 1, 1, 3, 30, 'first')");
+  std::vector<Completion> done;
+  for (const RowId id : {first, first + 1}) {
+    Completion completion;
+    completion.lease = {Lane::Standard, Channel::Email, 1, id, id, 1, 1, 1, now};
+    completion.verdict = {.state = DeliveryState::Delivered, .reason = Reason::AcceptedByProvider, .attempt = 1};
+    completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted, .started_at = now, .ended_at = now};
+    done.push_back(completion);
+  }
+  const auto recorded = session->record(now, done);
+  ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
+  EXPECT_EQ(*recorded, (std::vector{Recorded::Applied, Recorded::Applied}));
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue"), "0");
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.attempt"), "2");
+  EXPECT_EQ(value("SELECT string_agg(detail, ',' ORDER BY id) FROM postrider.settled"), "first,");
+}
+
+TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {
+  run_sql(
+      application.get(),
+      "INSERT INTO postrider.outbox (type, payload, due_at, expires_at) VALUES ('t', '{}', 'infinity', '-infinity')");
+  std::vector<OutboxRow> seen;
+  const auto look = [&](std::span<const OutboxRow> rows) -> std::vector<ExpandedMessage> {
+    seen.assign(rows.begin(), rows.end());
+    throw std::runtime_error{"only looking"};
+  };
+  EXPECT_FALSE(session->expand(now, 1, 10, look).has_value());
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].due_at, "infinity");
+  EXPECT_EQ(seen[0].expires_at, "-infinity");
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox"), "1") << "nothing was taken";
+}
+
+}  // namespace
+}  // namespace postrider::conformance
