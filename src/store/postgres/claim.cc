@@ -25,15 +25,13 @@ Result<std::vector<QueueHead>> PostgresSession::heads() {
   });
 }
 
-PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request, From from) {
+PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request) {
   Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2}, floor{Type::Int8};
   for (const TenantShare& share : request.shares) {
-    Floor& known = floors_[{request.lane, request.channel, share.tenant}];
-    if (from == From::Front || now - known.walked_at >= kFloorAge || now < known.walked_at) known = {0, now};
     tenant.add_int4(share.tenant);
     quota.add_int4(share.quota);
     provider.add_int2(share.provider);
-    floor.add_int8(known.position);
+    floor.add_int8(floors_.floor({request.lane, request.channel, share.tenant}, now));
   }
   Params p;
   p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
@@ -55,7 +53,7 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
 Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimRequest& request) {
   if (request.channel == Channel::Expand) return Error{ErrorCode::Invalid, "expand work is claimed by claim_expand()"};
   return run([&](Connection& c) {
-    auto [claims, raced] = claim_from(c, now, request, From::Floor);
+    auto [claims, raced] = claim_from(c, now, request);
     std::map<TenantId, int> got;
     for (const Claim& claim : claims) ++got[claim.lease.tenant];
     ClaimRequest rest = request;
@@ -63,14 +61,14 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
     for (const TenantShare& share : request.shares) {
       const int found = got[share.tenant];
       POSTRIDER_CHECK(found <= share.quota);
-      const bool more = raced || floors_[{request.lane, request.channel, share.tenant}].position != 0;
-      if (found < share.quota && more) rest.shares.push_back({share.tenant, share.quota - found, share.provider});
+      const QueueGroup group{request.lane, request.channel, share.tenant};
+      if (found == share.quota || (!raced && floors_.floor(group, now) == 0)) continue;
+      floors_.forget(group);
+      rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }
     if (!rest.shares.empty()) add_from_the_front(c, now, rest, claims);
-    for (const Claim& claim : claims) {
-      std::int64_t& floor = floors_[{request.lane, request.channel, claim.lease.tenant}].position;
-      floor = std::max(floor, claim.lease.position);
-    }
+    for (const Claim& claim : claims)
+      floors_.claimed({request.lane, request.channel, claim.lease.tenant}, claim.lease.position);
     return std::move(claims);
   });
 }
@@ -79,7 +77,7 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
 void PostgresSession::add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest,
                                          std::vector<Claim>& claims) {
   try {
-    for (Claim& claim : claim_from(c, now, rest, From::Front).claims) claims.push_back(std::move(claim));
+    for (Claim& claim : claim_from(c, now, rest).claims) claims.push_back(std::move(claim));
   } catch (const Failure& failure) {
     if (failure.error().code == ErrorCode::Ambiguous || claims.empty()) throw;
   }
@@ -97,7 +95,7 @@ Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
       position.add_int8(lease.position);
       id.add_int8(lease.id);
       fence.add_int4(lease.fence);
-      floors_.erase({lease.lane, lease.channel, lease.tenant});
+      floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
     c.query("release", Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
     return Done{};

@@ -1,12 +1,12 @@
 // One user of the store: one connection, that is made again when it was lost. Each stage's verbs stand in a file of
 // that name.
 #pragma once
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "ports/store.h"
+#include "store/common/floors.h"
 #include "store/postgres/connection.h"
 #include "store/rules.h"
 
@@ -102,23 +102,14 @@ class PostgresSession final : public StoreSession {
     return *ids_;
   }
 
-  enum class From : bool { Floor, Front };
   struct Found {
     std::vector<Claim> claims = {};
     bool raced = false;  // others changed what was picked: there may be more
   };
-  Found claim_from(Connection& c, Instant now, const ClaimRequest& request, From from);
+  Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
-  // Up to where this session has claimed lately, so that a claim does not walk again over the rows that are held. What
-  // comes to stand before it (a row given back, a transaction that committed late) is found when a claim finds too
-  // little behind it, or kFloorAge after the last walk from the front.
-  struct Floor {
-    std::int64_t position = 0;
-    Instant walked_at = {};
-  };
-  static constexpr Duration kFloorAge = std::chrono::milliseconds{250};
-  std::map<QueueGroup, Floor> floors_;
+  common::Floors floors_;
 
   static constexpr int kTriesMax = 4;
   Connection connection_;

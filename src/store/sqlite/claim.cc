@@ -7,14 +7,15 @@
 namespace postrider::sqlite {
 namespace {
 
-// Picks and takes up to `count_max` rows of one tenant.
-void claim_share(Connection& c, Instant now, const ClaimRequest& request, const TenantShare& share,
+// Picks and takes up to `count_max` rows of one tenant behind a position.
+void claim_share(Connection& c, Instant now, const ClaimRequest& request, const TenantShare& share, std::int64_t behind,
                  std::size_t count_max, std::vector<Claim>& claims) {
   const bool at_most_once = request.what == ClaimWhat::AtMostOnceOnly;
   const std::size_t first = claims.size();
   {
-    Rows rows = c.use("claim_pick")
-                    .query(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax, count_max);
+    Rows rows =
+        c.use("claim_pick")
+            .query(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax, count_max, behind);
     while (rows.next()) {
       Claim& claim = claims.emplace_back();
       Lease& lease = claim.lease;
@@ -66,8 +67,16 @@ Result<std::vector<Claim>> SqliteSession::claim(Instant now, const ClaimRequest&
     std::size_t left = writer_.caps().move;
     for (const TenantShare& share : request.shares) {
       const std::size_t before = claims.size();
-      const auto quota = static_cast<std::size_t>(std::max(share.quota, 0));
-      if (quota != 0) claim_share(c, now, request, share, std::min(left, quota), claims);
+      const auto quota = std::min(left, static_cast<std::size_t>(std::max(share.quota, 0)));
+      if (quota == 0) continue;
+      const QueueGroup group{request.lane, request.channel, share.tenant};
+      const std::int64_t floor = floors_.floor(group, now);
+      claim_share(c, now, request, share, floor, quota, claims);
+      if (const std::size_t found = claims.size() - before; found < quota && floor != 0) {
+        floors_.forget(group);
+        claim_share(c, now, request, share, 0, quota - found, claims);
+      }
+      for (std::size_t i = before; i < claims.size(); ++i) floors_.claimed(group, claims[i].lease.position);
       left -= claims.size() - before;
     }
     return claims;
@@ -80,6 +89,7 @@ Result<Done> SqliteSession::release(Instant, std::span<const Lease> leases) {
     Statement& release = c.use("release");
     for (const Lease& lease : leases) {
       release.run(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence);
+      floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
     return Done{};
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ports/store.h"
+#include "store/common/floors.h"
 #include "store/rules.h"
 #include "store/sqlite/writer.h"
 
@@ -80,6 +81,7 @@ class SqliteSession final : public StoreSession {
   Writer& writer_;
   Connection reader_;
   IdSource* ids_ = nullptr;
+  common::Floors floors_;
 };
 
 }  // namespace postrider::sqlite
