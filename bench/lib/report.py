@@ -103,6 +103,8 @@ def table(result):
         rows.append(f"history: {result['drain_history_rows']:,} finished notifications")
     rows.append(f"{result['mode']} run, {result['count']:,} notifications, {result['repeats']} repeat(s), {result['seconds']:.0f} s; best peer with a log "
                 f"{result['best_peer']['log']}, without {result['best_peer']['no_log']}; {len(result['disturbed'])} figures disturbed by others")
+    if result["mode"] == "quick":
+        rows.append("a quick run flatters us: the peers' Node is not warm yet within it; quote full runs")
     return "\n".join(rows)
 
 
