@@ -215,15 +215,20 @@ void Engine::run_expand(StoreSession& session) {
   ExpandStage stage({session, parts_.rules, *ids_, lease_.node, parts_.roles.send ? &places_ : nullptr}, entropy());
   Instant last_row = {};
   Instant next_work = {};
+  bool rung = false;
   while (!stopping_.load()) {
     const Instant now = clock_.now();
     auto report = stage.turn(now);
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
-    // Large messages and replays get their turn beside a steady stream, not only when it pauses.
-    if (report && report->rows > 0 && now >= next_work) hand_on(*report);
-    if (report && (report->rows == 0 || now >= next_work)) {
-      next_work = now + kWorkEvery;
+    // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.
+    const bool look_for_work = report && (now >= next_work || (rung && report->rows == 0));
+    rung = false;
+    if (look_for_work) {
+      const bool stream = report->rows > 0;
+      if (stream) last_row = now;
+      hand_on(*report);
       report = stage.work(now);
+      next_work = report && report->rows > 0 && !stream ? now : now + kWorkEvery;
     }
     if (!report) {
       note_error("expanding", report.error());
@@ -234,7 +239,7 @@ void Engine::run_expand(StoreSession& session) {
     if (report->rows > 0) last_row = now;
     hand_on(*report);
     if (last_row == now) continue;
-    expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
+    rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace postrider {
@@ -54,10 +55,11 @@ class Bell {
     }
     ready_.notify_one();
   }
-  void wait(std::chrono::microseconds wait_max) {
+  /// Whether it was rung.
+  bool wait(std::chrono::microseconds wait_max) {
     std::unique_lock lock(mutex_);
     ready_.wait_for(lock, wait_max, [&] { return rung_; });
-    rung_ = false;
+    return std::exchange(rung_, false);
   }
 
  private:

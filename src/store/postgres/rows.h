@@ -46,7 +46,7 @@ class QueueRows {
 
 /// Up to so many rows of a table go one by one with the COMMIT (one round trip in all), more go by COPY (less work for
 /// each).
-inline constexpr std::size_t kFewRows = 16;
+inline constexpr std::size_t kFewRows = 6;
 struct DeferredRow {
   Instant due_at = {};
   Lease lease = {};
