@@ -145,7 +145,8 @@ int main(int argc, char** argv) {
       app, "serve", "Run the engine", [&] { return run_serve(a.common, a.serve); }, code);
   serve->add_option("--listen", a.serve.listen,
                     "HOST:PORT (default $POSTRIDER_LISTEN, else the configuration's, else 127.0.0.1:8080)");
-  serve->add_option("--roles", a.serve.roles, "any of api,expand,send,maintain (default all; in processes of their own on PostgreSQL)");
+  serve->add_option("--roles", a.serve.roles,
+                    "any of api,expand,send,maintain (default all; in processes of their own on PostgreSQL)");
   serve->add_flag("--demo", a.serve.demo, "write a demonstration configuration if there is none");
   add(
       app, "migrate", "Bring the tables to this version", [&] { return run_migrate(a.common); }, code);

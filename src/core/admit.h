@@ -36,6 +36,7 @@ struct Candidate {
   Uuid uuid = {};
   std::optional<DedupKey> key = {};  // its idempotency key, when it has one
   Hash128 body = {};
+  bool fresh = false;  // its id was made here: no earlier message has it
 };
 enum class Admission : std::uint8_t { New, Duplicate, KeyReused };
 struct Admitted {

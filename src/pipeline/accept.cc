@@ -17,10 +17,11 @@ std::variant<IntakeGroup, RefusedMessage> prepare(std::vector<OutboxRow> rows, c
       return RefusedMessage{i, {Reason::Expired, "expires_at", "has already passed"}};
     }
     const Hash128 body = body_hash(row);
-    if (row.id.empty()) row.id = format_uuid(make_uuid7(now, random.next(), random.next()));
+    const bool fresh = row.id.empty();
+    if (fresh) row.id = format_uuid(make_uuid7(now, random.next(), random.next()));
     NewMessage message;
     message.tenant = tenant->id;
-    message.candidate = {.tenant = tenant->id, .uuid = *parse_uuid(row.id), .body = body};
+    message.candidate = {.tenant = tenant->id, .uuid = *parse_uuid(row.id), .body = body, .fresh = fresh};
     if (!row.idempotency_key.empty()) message.candidate.key = dedup_message(tenant->id, row.idempotency_key);
     message.row = std::move(row);
     group.push_back(std::move(message));

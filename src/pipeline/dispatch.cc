@@ -266,7 +266,9 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   }
   const Policy& policy = parts_.rules.policy_for(d, desk.rule);
   Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
-  calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout});
+  // What waits ahead of a connection must not be begun by a node that slept past its lease.
+  calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout,
+                   last_beat_ + kNoCallsWithoutBeatFor});
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
@@ -370,10 +372,15 @@ void Dispatcher::plan_claims_for(Desk& desk, Instant now) {
   }
   parts_.places.set_open(id, prefetchable.empty());
   plan_at_most_once(desk, at_most_once);
-  // A claim for a handful of rows costs as much as one for a hundred, so a busy provider is topped up in strides.
-  // Priority does not wait for that while none of it is at hand.
+  // A claim for a handful of rows costs as much as one for hundreds, so a busy provider is topped up in strides: when
+  // every lane that waits has room for one, else the lane that may fill least would find room for nothing. Priority
+  // does not wait for that while none of it is at hand.
   const int free = parts_.places.free(id);
-  const bool topped_up = parts_.places.used(id) > 0 && free <= desk.rule->window / 4;
+  const int stride = std::max(1, desk.rule->window / 4);
+  const bool topped_up =
+      parts_.places.used(id) > 0 && std::any_of(prefetchable.begin(), prefetchable.end(), [&](const auto& waiting) {
+        return parts_.places.room(id, waiting.first) < stride;
+      });
   std::vector<LaneDemand> demands;
   for (const auto& [lane, tenants] : prefetchable) {
     const bool urgent = lane == Lane::Priority && desk.ready[lane_index(lane)].empty();

@@ -46,6 +46,12 @@ class Places {
     const Room* room = find(provider);
     return room == nullptr ? 0 : std::max(0, room->size - room->used.load(std::memory_order_relaxed));
   }
+  /// What reserve() could give this lane now.
+  [[nodiscard]] int room(ProviderId provider, Lane lane) const {
+    const Room* room = find(provider);
+    if (room == nullptr) return 0;
+    return std::max(0, room->size - kept_free(room->size, lane) - room->used.load(std::memory_order_relaxed));
+  }
   [[nodiscard]] int used(ProviderId provider) const {
     const Room* room = find(provider);
     return room == nullptr ? 0 : room->used.load(std::memory_order_relaxed);

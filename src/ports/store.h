@@ -53,6 +53,7 @@ struct Lease {
   int attempt = 0;  // calls so far, the one that this lease is for included
   ProviderId provider = 0;
   Instant claimed_at = {};
+  std::uint64_t where = 0;  // the store's own: where it saw the row; a row that moved is found by its key
 };
 struct Claim {
   Lease lease = {};

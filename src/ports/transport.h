@@ -102,7 +102,8 @@ struct Call {
   ProviderId provider = 0;
   Lane lane = Lane::Standard;
   Request request;
-  Duration timeout{};  // from start to the complete answer, waiting for a free connection not included
+  Duration timeout{};                 // from start to the complete answer, waiting for a free connection not included
+  Instant start_by = Instant::max();  // not begun later: whoever asked may no longer hold the row
 };
 struct CallEnd {
   CallId id = 0;

@@ -90,6 +90,7 @@ class Loop::Impl {
   void stop();
 
   void dispatch(Pool& pool);
+  bool is_too_late(Pool& pool, Job& job);
   void set_off(Job& job);
   void give(Job& job, Connection& connection);
   void spawn(Pool& pool, Job& job);
@@ -200,6 +201,7 @@ void Loop::Impl::stop() {
 
 void Loop::Impl::dispatch(Pool& pool) {
   while (Job* job = pool.take_next()) {
+    if (is_too_late(pool, *job)) continue;
     set_off(*job);
     if (Connection* idle = pool.take_idle(job->target->key)) {
       give(*job, *idle);
@@ -212,6 +214,16 @@ void Loop::Impl::dispatch(Pool& pool) {
     }
     spawn(pool, *job);
   }
+}
+
+// A call that waited here until nobody may begin it any more goes back as if it had never been started.
+bool Loop::Impl::is_too_late(Pool& pool, Job& job) {
+  const Instant now = clock_.now();
+  if (now <= job.call.start_by) return false;
+  job.started_at = now;
+  pool.release(job.call.lane);
+  end(pool.running(), job, Broken{BrokenAt::Nothing, BrokenBy::Aborted, "it was not to be begun any more"});
+  return true;
 }
 
 // The one deadline of the call begins when a connection takes it; waiting for one is not the provider's fault.
@@ -262,6 +274,7 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
 
 bool Loop::Impl::take_another(Connection& c) {
   Job* next = c.pool.take_next_for(c.target.key);
+  while (next != nullptr && is_too_late(c.pool, *next)) next = c.pool.take_next_for(c.target.key);
   if (next == nullptr) return false;
   set_off(*next);
   give(*next, c);

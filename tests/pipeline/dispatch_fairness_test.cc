@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/limits.h"
 #include "pipeline/world.h"
 
 namespace postrider {
@@ -212,6 +213,46 @@ TEST(AtMostOnce, AnUnclearCallIsParkedAndNeverRepeated) {
   EXPECT_EQ(world.row(id).verdict->reason, Reason::UnclearNotRepeated);
 }
 
+TEST(Fairness, BulkKeepsItsShareBesideAPriorityLaneThatNeverEmpties) {
+  World world{{.window = 256, .connections = 16}};
+  world.queue(3000, Lane::Priority);
+  world.queue(3000, Lane::Bulk);
+  int bulk = 0;
+  int all = 0;
+  while (all < 2000) {
+    world.beat();
+    world.look_at_heads();
+    world.store_answers_claims();
+    const auto calling = world.calling();
+    ASSERT_FALSE(calling.empty());
+    for (const RowId id : calling) {
+      ++all;
+      bulk += world.delivery(id).lane == Lane::Bulk ? 1 : 0;
+      world.provider_answers(id, "accepted");
+    }
+    world.store_answers_records();
+  }
+  EXPECT_GT(bulk, all / 20) << "its weight is one thirteenth";
+  EXPECT_LT(bulk, all / 8);
+}
+
+TEST(Fairness, ALaneIsToppedUpInStrides) {
+  for (const Lane lane : kLanes) {
+    World world{{.window = 256, .connections = 16}};
+    world.queue(2000, lane);
+    world.look_at_heads();
+    for (int turn = 0; turn < 60; ++turn) {
+      for (const ClaimRequest& claim : world.claims) {
+        if (claim.what == ClaimWhat::Prefetchable) EXPECT_GE(claim.shares.front().quota, 64) << to_text(lane);
+      }
+      world.store_answers_claims();
+      one_call_ends(world);
+      world.store_answers_records();
+      world.look_at_heads();
+    }
+  }
+}
+
 TEST(Ahead, AProviderThatAnswersQuicklyGetsCallsBeyondItsConnections) {
   World world{{.window = 256, .connections = 8, .ahead = 8}};
   world.queue(200);
@@ -223,6 +264,18 @@ TEST(Ahead, AProviderThatAnswersQuicklyGetsCallsBeyondItsConnections) {
   world.call_time = std::chrono::seconds{1};
   for (int i = 0; i < 9; ++i) one_call_ends(world);
   EXPECT_EQ(world.calling().size(), 7U) << "a slow one gets no more than it has connections for";
+}
+
+TEST(Ahead, NoCallMayBeBegunWithoutABeatForLong) {
+  World world{{.connections = 8, .ahead = 8}};
+  world.queue(20);
+  world.beat();
+  const Instant beat = world.now;
+  world.pass(std::chrono::seconds{1});
+  world.look_at_heads();
+  world.store_answers_claims();
+  ASSERT_FALSE(world.calls.empty());
+  for (const Call& call : world.calls) EXPECT_EQ(call.start_by, beat + kNoCallsWithoutBeatFor);
 }
 
 TEST(Ahead, WhatMayBeCalledOnlyOnceWaitsForAFreeConnection) {

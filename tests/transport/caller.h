@@ -37,6 +37,12 @@ class Caller {
     transport_->start({Call{id, 1, lane, std::move(request), timeout}});
     return id;
   }
+  CallId start_by(Instant latest, Request request) {
+    const CallId id = ++last_;
+    transport_->start({Call{id, 1, Lane::Standard, std::move(request), std::chrono::seconds{5}, latest}});
+    return id;
+  }
+  [[nodiscard]] Instant now() const { return clock_.now(); }
   CallEnd wait(CallId id) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return ends_.contains(id); });

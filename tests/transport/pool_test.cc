@@ -126,6 +126,33 @@ TEST(Pool, PriorityGoesFirstAndHasConnectionsOfItsOwn) {
   EXPECT_EQ(arrived, wanted);
 }
 
+TEST(Pool, ACallThatCameTooLateIsNotBegun) {
+  std::counting_semaphore<100> gate{0};
+  HostilePeer peer{[&](PeerSocket& socket) {
+    while (!socket.read_request().empty()) {
+      gate.acquire();
+      socket.write(ok_response("ok"));
+    }
+  }};
+  Endpoint endpoint = local_endpoint();
+  endpoint.connections_max = 1;
+  endpoint.connections_kept_for_priority = 0;
+  Caller caller{endpoint};
+  const auto soon = std::chrono::milliseconds{20};
+  const CallId first = caller.start(to(peer));
+  const CallId late = caller.start_by(caller.now() + soon, to(peer));
+  const CallId later = caller.start_by(caller.now() + std::chrono::hours{1}, to(peer));
+  std::this_thread::sleep_for(soon * 3);
+  gate.release(2);
+  EXPECT_EQ(status_of(caller.wait(first).reply), 200);
+  const Reply reply = caller.wait(late).reply;
+  const auto* broken = std::get_if<Broken>(&reply);
+  ASSERT_NE(broken, nullptr);
+  EXPECT_EQ(broken->at, BrokenAt::Nothing);
+  EXPECT_EQ(broken->by, BrokenBy::Aborted);
+  EXPECT_EQ(status_of(caller.wait(later).reply), 200) << "and those behind it go on";
+}
+
 TEST(Pool, AnotherTargetTakesThePlaceOfAnIdleConnection) {
   HostilePeer first{answering(ok_response("first"))};
   HostilePeer second{answering(ok_response("second"))};

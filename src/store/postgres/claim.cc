@@ -45,6 +45,7 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
   for (int i = 0; i < rows.count(); ++i) {
     if (rows.is_null(i, kFrom)) break;  // the one row of a claim that found nothing
     found.claims.push_back(read_claim(rows, i, kFrom, now));
+    found.claims.back().lease.where = rows.tid(i, kFrom + 23);
   }
   found.raced = !rows.empty() && rows.number(0, 1) > static_cast<std::int64_t>(found.claims.size());
   return found;

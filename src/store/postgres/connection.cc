@@ -64,6 +64,11 @@ void Array::add_flag(bool value) {
   length(1);
   bytes_ += value ? '\1' : '\0';
 }
+void Array::add_tid(std::uint64_t block_and_offset) {
+  length(6);
+  append_number<std::uint32_t>(bytes_, static_cast<std::uint32_t>(block_and_offset >> 16U));
+  append_number<std::uint16_t>(bytes_, static_cast<std::uint16_t>(block_and_offset & 0xffffU));
+}
 void Array::add(std::string_view text) {
   length(static_cast<std::int32_t>(text.size()));
   bytes_ += text;
@@ -189,6 +194,13 @@ std::int64_t Rows::number(int row, int column) const {
 }
 bool Rows::flag(int row, int column) const {
   return PQgetlength(result_.get(), row, column) == 1 && *PQgetvalue(result_.get(), row, column) != 0;
+}
+std::uint64_t Rows::tid(int row, int column) const {
+  const char* const bytes = PQgetvalue(result_.get(), row, column);
+  std::uint64_t value = 0;
+  for (int i = 0; i < PQgetlength(result_.get(), row, column); ++i)
+    value = value << 8U | static_cast<std::uint8_t>(bytes[i]);
+  return value;
 }
 std::string Rows::text(int row, int column) const {
   return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};

@@ -35,7 +35,16 @@ class Failure : public std::exception {
   bool again_;
 };
 
-enum class Type : std::uint32_t { Bool = 16, Bytes = 17, Int8 = 20, Int2 = 21, Int4 = 23, Text = 25, Uuid = 2950 };
+enum class Type : std::uint32_t {
+  Bool = 16,
+  Bytes = 17,
+  Tid = 27,
+  Int8 = 20,
+  Int2 = 21,
+  Int4 = 23,
+  Text = 25,
+  Uuid = 2950
+};
 
 /// One parameter that is an array, in PostgreSQL's binary form.
 class Array {
@@ -45,6 +54,7 @@ class Array {
   void add_int4(std::int64_t value);
   void add_int8(std::int64_t value);
   void add_flag(bool value);
+  void add_tid(std::uint64_t block_and_offset);
   void add(std::string_view text);
   void add(const std::array<std::uint8_t, 16>& uuid);
   void add_null();
@@ -123,6 +133,7 @@ class Rows {
   [[nodiscard]] std::int64_t number(int row, int column) const;
   [[nodiscard]] int small(int row, int column) const { return static_cast<int>(number(row, column)); }
   [[nodiscard]] bool flag(int row, int column) const;
+  [[nodiscard]] std::uint64_t tid(int row, int column) const;
   [[nodiscard]] std::string text(int row, int column) const;  // null is empty
   [[nodiscard]] std::array<std::uint8_t, 16> uuid(int row, int column) const;
   [[nodiscard]] Instant time(int row, int column) const { return instant_from_us(number(row, column)); }

@@ -76,7 +76,7 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
     auto& own = candidates.emplace_back();
     for (const NewMessage& made : group) {
       own.push_back(made.candidate);
-      wanted.insert(dedup_id(made.candidate.tenant, made.candidate.uuid));
+      if (!made.candidate.fresh) wanted.insert(dedup_id(made.candidate.tenant, made.candidate.uuid));
       if (made.candidate.key) wanted.insert(*made.candidate.key);
     }
   }

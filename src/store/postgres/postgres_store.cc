@@ -36,6 +36,12 @@ void apply(Connection& c) {
   transaction.commit();
 }
 
+std::string with(std::string text, std::string_view mark, std::string_view instead) {
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += instead.size())
+    text.replace(at, mark.size(), instead);
+  return text;
+}
+
 }  // namespace
 
 PostgresStore::PostgresStore(std::string url)
@@ -44,12 +50,11 @@ PostgresStore::PostgresStore(std::string url)
                                               postgres_sql::k_record, postgres_sql::k_promote, postgres_sql::k_nodes,
                                               postgres_sql::k_read, postgres_sql::k_operate, postgres_sql::k_keys,
                                               postgres_sql::k_schema})) {
-  // The everyday form pays for no conflict that cannot happen; this one is for the batch in which one did.
-  std::string careful = statements_.at("record");
-  constexpr std::string_view kClause = "/* ON CONFLICT DO NOTHING */";
-  for (std::size_t at = 0; (at = careful.find(kClause, at)) != std::string::npos;)
-    careful.replace(at, kClause.size(), kClause.substr(3, kClause.size() - 6));
-  statements_.emplace("record_careful", std::move(careful));
+  const std::string record = statements_.at("record");
+  const std::string by_key = with(record, "/* held */", statements_.at("record_held_by_key"));
+  statements_["record"] = with(record, "/* held */", statements_.at("record_held_by_place"));
+  statements_["record_by_key"] = by_key;
+  statements_["record_careful"] = with(by_key, "/* ON CONFLICT DO NOTHING */", "ON CONFLICT DO NOTHING");
 }
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string url) {

@@ -45,17 +45,19 @@ class CompletionRows {
     excerpt.add(a.excerpt);
     started.add_time(a.started_at);
     ended.add_time(a.ended_at);
+    where.add_tid(l.where);
   }
-  Rows write(Connection& c, Instant now) {
+  /// `form`: the statement, by place or by key.
+  Rows write(Connection& c, Instant now, std::string_view form) {
     Params p;
     for (Array* column :
          {&lane,   &channel,    &tenant,  &position,    &id,      &fence, &target, &state,      &reason, &due, &attempt,
           &called, &call_fence, &outcome, &call_reason, &started, &ended, &detail, &message_id, &excerpt}) {
       p.array(*column);
     }
-    p.time(now);
+    p.time(now).array(where);
     try {
-      return c.query("record", p);
+      return c.query(form, p);
     } catch (const Failure& failure) {
       if (failure.error().code != ErrorCode::Conflict) throw;
       return c.query("record_careful", p);
@@ -66,7 +68,8 @@ class CompletionRows {
   Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
       fence{Type::Int4}, target{Type::Int2}, state{Type::Int2}, reason{Type::Int2}, due{Type::Int8},
       attempt{Type::Int2}, detail{Type::Text}, called{Type::Bool}, call_fence{Type::Int4}, outcome{Type::Int2},
-      call_reason{Type::Int2}, message_id{Type::Text}, excerpt{Type::Text}, started{Type::Int8}, ended{Type::Int8};
+      call_reason{Type::Int2}, message_id{Type::Text}, excerpt{Type::Text}, started{Type::Int8}, ended{Type::Int8},
+      where{Type::Tid};
 };
 
 // The queue is looked through last: its only order is that of the line.
@@ -107,13 +110,25 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
   }
   return run([&](Connection& c) {
     std::vector<Recorded> answers(completions.size(), Recorded::Stale);
-    CompletionRows columns;
-    for (const Completion& completion : completions) columns.add(completion);
-    const Rows applied = columns.write(c, now);
-    for (int i = 0; i < applied.count(); ++i)
-      answers[static_cast<std::size_t>(applied.number(i, 0) - 1)] = Recorded::Applied;
-    if (!applied.empty() && applied.flag(0, 1)) drop_secrets(c, completions);
-    if (static_cast<std::size_t>(applied.count()) == completions.size()) return answers;
+    bool any_secret = false;
+    // First where the claim saw them; what is not there, or was never claimed, by its key.
+    for (const std::string_view form : {"record", "record_by_key"}) {
+      CompletionRows columns;
+      std::vector<std::size_t> asked;
+      for (std::size_t i = 0; i < completions.size(); ++i) {
+        if (answers[i] == Recorded::Applied || (form == "record" && completions[i].lease.where == 0)) continue;
+        columns.add(completions[i]);
+        asked.push_back(i);
+      }
+      if (asked.empty()) continue;
+      const Rows applied = columns.write(c, now, form);
+      for (int i = 0; i < applied.count(); ++i)
+        answers[asked[static_cast<std::size_t>(applied.number(i, 0) - 1)]] = Recorded::Applied;
+      any_secret = any_secret || (!applied.empty() && applied.flag(0, 1));
+    }
+    if (any_secret) drop_secrets(c, completions);
+    if (std::all_of(answers.begin(), answers.end(), [](Recorded each) { return each == Recorded::Applied; }))
+      return answers;
     // What came too late moves nothing but is kept; a crash before this leaves it as if its node had died before
     // reporting.
     Transaction transaction{c};

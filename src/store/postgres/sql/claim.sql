@@ -26,10 +26,10 @@ WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::small
  u AS (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-  RETURNING q.position, q.id, q.fence, q.attempt, q.provider)
+  RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
 SELECT alone.ok, (SELECT count(*) FROM pick), c.* FROM alone LEFT JOIN (
   SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
-    d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
+    d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.place
   FROM u JOIN postrider.delivery d ON d.id = u.id) c ON true
 
 -- The same beside another node that claims in this lane and channel at the same moment: each takes what the other did not lock.
@@ -44,9 +44,9 @@ WITH pick AS MATERIALIZED (
  u AS (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at
-  RETURNING q.position, q.id, q.fence, q.attempt, q.provider)
+  RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
 SELECT $11::int > 0, 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
-  d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
+  d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.place
 FROM u JOIN postrider.delivery d ON d.id = u.id
 
 -- name: release

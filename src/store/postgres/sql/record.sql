@@ -1,16 +1,12 @@
 -- One statement: the queue row goes, and only what the DELETE returns leaves an attempt and a new place. target: 1 settled, 2 deferred,
--- 3 parked. Rows that are not in the answer are stale. Arrays of fixed width are read by subscript, which costs next to nothing; only
--- texts are unnested. No row is locked first: if a take-over changes one in between, its fence is seen again on the new version. The
--- store keeps a second form, with the conflict clauses in force, for the batch that finds a row already there.
+-- 3 parked. Rows that are not in the answer were not found. Arrays of fixed width are read by subscript, which costs next to nothing; only
+-- texts are unnested. No row is locked first: if a take-over changes one in between, its fence is seen again on the new version.
+-- The store makes three forms of it: by place (where the claim saw the row), by key, and by key with the conflict clauses in force for the
+-- batch that finds a row already there.
 -- name: record
 WITH gone AS (
-  DELETE FROM postrider.queue q USING (
-    SELECT i.*, h.at FROM unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS i(detail, provider_message_id, excerpt, n)
-    CROSS JOIN LATERAL (
-      SELECT k.ctid AS at FROM postrider.queue k
-      WHERE k.lane = ($1::smallint[])[n] AND k.channel = ($2::smallint[])[n] AND k.tenant = ($3::int[])[n]
-        AND k.position = ($4::bigint[])[n] AND k.id = ($5::bigint[])[n] AND k.fence = ($6::int[])[n] AND k.node <> 0 OFFSET 0) h) held
-  WHERE q.ctid = held.at AND q.fence = ($6::int[])[held.n] AND q.node <> 0
+  DELETE FROM postrider.queue q USING /* held */
+  WHERE q.ctid = held.at AND q.id = ($5::bigint[])[held.n] AND q.fence = ($6::int[])[held.n] AND q.node <> 0
   RETURNING held.n, held.detail, held.provider_message_id, held.excerpt, q.attempt, q.node, q.provider, q.guarantee, q.expires_at),
  a AS (
   INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
@@ -33,6 +29,19 @@ WITH gone AS (
     ($9::smallint[])[n], detail, $21::bigint, expires_at
   FROM gone WHERE ($7::smallint[])[n] = 3)
 SELECT n, EXISTS (SELECT 1 FROM postrider.secret) FROM gone
+
+-- name: record_held_by_place
+(SELECT i.*, ($22::tid[])[i.n] AS at
+ FROM unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS i(detail, provider_message_id, excerpt, n)
+ WHERE $4::bigint[] IS NOT NULL) held
+
+-- name: record_held_by_key
+(SELECT i.*, h.at FROM unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS i(detail, provider_message_id, excerpt, n)
+ CROSS JOIN LATERAL (
+   SELECT k.ctid AS at FROM postrider.queue k
+   WHERE k.lane = ($1::smallint[])[n] AND k.channel = ($2::smallint[])[n] AND k.tenant = ($3::int[])[n]
+     AND k.position = ($4::bigint[])[n] AND k.id = ($5::bigint[])[n] AND k.fence = ($6::int[])[n] AND k.node <> 0 OFFSET 0) h
+ WHERE $22::tid[] IS NOT NULL) held
 
 -- A batch that is recorded again because its answer was lost finds its own row and adds no second one.
 -- name: attempt_add_late
