@@ -243,7 +243,8 @@ TEST(Fairness, ALaneIsToppedUpInStrides) {
     world.look_at_heads();
     for (int turn = 0; turn < 60; ++turn) {
       for (const ClaimRequest& claim : world.claims) {
-        if (claim.what == ClaimWhat::Prefetchable) EXPECT_GE(claim.shares.front().quota, 64) << to_text(lane);
+        if (claim.what != ClaimWhat::Prefetchable) continue;
+        EXPECT_GE(claim.shares.front().quota, 64) << to_text(lane);
       }
       world.store_answers_claims();
       one_call_ends(world);
