@@ -145,7 +145,8 @@ class ServerLoop final : public SessionHost {
   std::unordered_map<SessionId, std::shared_ptr<HttpSession>> sessions_;
   SessionId last_id_ = 0;
   int refused_ = 0;
-  bool stopping_ = false;
+  bool stopping_ = false;  // takes nothing new
+  bool ending_ = false;    // and waits for nothing any more
   bool reported_ = false;
   std::thread thread_;
 };
@@ -237,7 +238,7 @@ void ServerLoop::deliver(SessionId id, HttpOut out) {
 void ServerLoop::reap_later() {
   reap_timer_.expires_after(kReapEvery);
   reap_timer_.async_wait([this](const error_code& error) {
-    if (error) return;
+    if (error || ending_) return;  // A timer that fired already cannot be cancelled any more.
     const auto now = HttpSession::Steady::now();
     for (auto& [id, session] : sessions_) session->reap(now);
     reap_later();
@@ -265,7 +266,7 @@ void ServerLoop::report_when_drained() {
 void ServerLoop::end() {
   if (!thread_.joinable()) return outbox_->close();
   asio::post(io_, [this] {
-    stopping_ = true;
+    stopping_ = ending_ = true;
     error_code ignored;
     acceptor_.close(ignored);
     back_off_.cancel();

@@ -207,6 +207,22 @@ TEST(HttpServerStop, TheGraceEndsAndALateAnswerGoesNowhere) {
   respond({.body = "much too late"});
 }
 
+// The reaper's timer fires every 100 ms; when it fired while the last stop was on its way, it was armed again and the
+// loop never ended.
+TEST(HttpServerStop, ItEndsEvenWhileTheReaperWakes) {
+  std::vector<std::thread> stoppers;
+  for (int i = 0; i < 16; ++i) {
+    stoppers.emplace_back([i] {
+      for (int round = 0; round < 6; ++round) {
+        auto server = serve(echo);
+        std::this_thread::sleep_for(std::chrono::microseconds{99'700 + (i * 6 + round) * 8});
+        server->stop(Duration{});
+      }
+    });
+  }
+  for (std::thread& stopper : stoppers) stopper.join();
+}
+
 TEST(HttpServerStart, APortInUseAndABadAddressAreErrors) {
   const auto server = serve(echo);
   ServerOptions taken;
