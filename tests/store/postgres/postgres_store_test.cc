@@ -51,6 +51,28 @@ TEST_F(PostgresOnly, ABatchThatMeetsARowWhichIsThereAlreadyIsRecordedAllTheSame)
   EXPECT_EQ(value("SELECT string_agg(detail, ',' ORDER BY id) FROM postrider.settled"), "first,");
 }
 
+TEST_F(PostgresOnly, AWrongPlaceMovesNobodyElsesRowAndItsOwnIsFoundByItsKey) {
+  run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
+  const RowId own = (to_us(now) / 1000 - 1'704'067'200'000) << 21U;
+  for (const RowId id : {own, own + 1}) {
+    const std::string text = std::to_string(id);
+    run_sql(application.get(),
+            "INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, "
+            "guarantee) VALUES (2, 1, 1, " +
+                text + ", " + text + ", 3, 1, 1, 1, 1)");
+  }
+  ASSERT_EQ(value("SELECT ctid FROM postrider.queue WHERE id = " + std::to_string(own + 1)), "(0,2)");
+  Completion completion;
+  completion.lease = {Lane::Standard, Channel::Email, 1, own, own, 1, 1, 1, now};
+  completion.lease.where = 2;  // block 0, second row: the other one's
+  completion.verdict = {.state = DeliveryState::Delivered, .reason = Reason::AcceptedByProvider, .attempt = 1};
+  completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted, .started_at = now, .ended_at = now};
+  const auto recorded = session->record(now, std::vector{completion});
+  ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
+  EXPECT_EQ(*recorded, std::vector{Recorded::Applied});
+  EXPECT_EQ(value("SELECT string_agg(id::text, ',') FROM postrider.queue"), std::to_string(own + 1));
+}
+
 TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {
   run_sql(
       application.get(),
