@@ -1,26 +1,11 @@
-"""The provider's side: nginx, which answers at once and counts, for throughput; arrivals.mjs, which notes when each request came."""
+"""The provider's side: nginx, which answers at once and counts, for throughput; arrivals.py, which notes when each request came."""
 import os
 import socket
 import subprocess
 import time
 
+from harness import free_port  # of tests/e2e
 from lib import machine
-
-next_port = 21000 + os.getpid() % 8000
-
-
-def free_port():
-    """Below the range that outgoing connections use, and never given twice."""
-    global next_port
-    for port in range(next_port, 32000):
-        next_port = port + 1
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-    raise RuntimeError("no free port")
 
 
 class Nginx:
