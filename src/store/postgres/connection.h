@@ -43,6 +43,8 @@ enum class Type : std::uint32_t {
   Int2 = 21,
   Int4 = 23,
   Text = 25,
+  Json = 114,
+  TimestampTz = 1184,
   Uuid = 2950
 };
 
@@ -282,8 +284,8 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   void commit() {
-    open_ = false;
     connection_.commit();
+    open_ = false;  // not before: what fails on the way leaves the transaction open on the server
   }
 
  private:

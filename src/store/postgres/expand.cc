@@ -22,6 +22,11 @@ std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
   return taken;
 }
 
+bool same_rows(const std::vector<OutboxRow>& a, const std::vector<OutboxRow>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const OutboxRow& x, const OutboxRow& y) { return x.position == y.position; });
+}
+
 void check_held(Connection& c, const Lease& lease) {
   if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
   throw Failure{ErrorCode::Conflict, "the lease on this expand work was lost"};
@@ -39,17 +44,24 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
   if (!any) return any.error();
   if (!*any || rows_max == 0) return ExpandReport{};
-  const auto once = [&](Connection& c) {
+  std::vector<OutboxRow> judged;
+  std::vector<ExpandedMessage> judgement;  // kept for the case that these rows are written again
+  const auto once = [&](Connection& c, Keys keys) {
     ExpandReport report;
     Transaction transaction{c};
     const std::vector<OutboxRow> rows = take_rows(c, rows_max);
     if (rows.empty()) return report;
-    std::vector<ExpandedMessage> decided = decide(rows);
+    if (rows.size() > kFewRows) keys = Keys::AskFirst;
+    std::vector<ExpandedMessage> decided = same_rows(rows, judged) ? std::move(judgement) : decide(rows);
     if (decided.size() != rows.size()) {
       throw Failure{ErrorCode::Invalid,
                     fmt::format("{} rows were decided where {} were asked about", decided.size(), rows.size())};
     }
-    ExpansionWriter writer{c, now, node, ids()};
+    if (keys == Keys::TakenAsNew) {
+      judged = rows;
+      judgement = decided;
+    }
+    ExpansionWriter writer{c, now, node, ids(), keys};
     writer.write(rows, decided);
     report.rows = rows.size();
     report.owned = std::move(writer.owned());
@@ -59,9 +71,16 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   };
   return run([&](Connection& c) {
     try {
-      return once(c);
+      if (hope_.holds()) return once(c, Keys::TakenAsNew);
     } catch (const Failure& failure) {
       if (failure.error().code != ErrorCode::Conflict) throw;
+      hope_.fails();
+    }
+    try {
+      return once(c, Keys::AskFirst);
+    } catch (const Failure& failure) {
+      if (failure.error().code != ErrorCode::Conflict) throw;
+      judged.clear();
       // Ids are ours, and forged ones were sorted out: one that exists was made twice. Everything is decided again,
       // with new ones.
       throw Failure{ErrorCode::Unavailable, "an id was made twice", true};

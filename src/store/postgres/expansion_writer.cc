@@ -81,6 +81,12 @@ void ExpansionWriter::find_admitted(const std::vector<OutboxRow>& rows) {
   }
 }
 
+std::set<DedupKey> ExpansionWriter::add(const std::vector<NewDedup>& entries) {
+  if (keys_ == Keys::AskFirst) return add_dedups(c_, entries);
+  add_new_dedups(c_, entries);
+  return {};
+}
+
 void ExpansionWriter::claim_ids() {
   std::vector<NewDedup> fresh;
   std::vector<Entry*> asked;
@@ -100,7 +106,7 @@ void ExpansionWriter::claim_ids() {
       asked.push_back(&entry);
     }
   }
-  const std::set<DedupKey> existed = add_dedups(c_, fresh);
+  const std::set<DedupKey> existed = add(fresh);
   const DedupFound found = find_dedups(c_, existed);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     if (const auto at = found.find(fresh[i].key); at != found.end()) asked[i]->other = at->second;
@@ -120,7 +126,7 @@ void ExpansionWriter::claim_keys() {
       fresh.push_back({*entry.decided->key, own});
     }
   }
-  std::set<DedupKey> existed = add_dedups(c_, fresh);
+  std::set<DedupKey> existed = add(fresh);
   existed.insert(only_look.begin(), only_look.end());
   const DedupFound found = find_dedups(c_, existed);
   for (Entry& entry : entries_) {
@@ -153,7 +159,7 @@ void ExpansionWriter::add_deliveries() {
       if (in_batch_.emplace(key, DedupEntry{.id = d.id}).second) fresh.push_back({key, {.id = d.id}});
     }
   }
-  existed = add_dedups(c_, fresh);
+  existed = add(fresh);
   std::vector<std::pair<Entry*, ExpandedDelivery*>> kept;
   for (Entry& entry : entries_) {
     if (entry.other) continue;

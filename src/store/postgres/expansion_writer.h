@@ -7,9 +7,12 @@
 
 namespace postrider::postgres {
 
+enum class Keys : bool { AskFirst, TakenAsNew };
+
 class ExpansionWriter {
  public:
-  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids) : c_(c), now_(now), node_(node), ids_(ids) {}
+  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids, Keys keys = Keys::AskFirst)
+      : c_(c), now_(now), node_(node), ids_(ids), keys_(keys) {}
 
   /// Everything for these rows. Called once.
   void write(const std::vector<OutboxRow>& rows, std::vector<ExpandedMessage>& decided);
@@ -29,6 +32,7 @@ class ExpansionWriter {
     bool live = false;
   };
 
+  std::set<DedupKey> add(const std::vector<NewDedup>& entries);
   void find_admitted(const std::vector<OutboxRow>& rows);
   void claim_ids();
   void claim_keys();
@@ -43,6 +47,7 @@ class ExpansionWriter {
   Instant now_;
   NodeId node_;
   IdSource& ids_;
+  Keys keys_;
   std::vector<Entry> entries_;
   std::map<DedupKey, DedupEntry> in_batch_;
   std::vector<Claim> owned_;

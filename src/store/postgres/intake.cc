@@ -24,6 +24,15 @@ std::int64_t postgres_time(const std::string& text) {
   return to_us(*at) - kFrom1970To2000;
 }
 
+std::string sealed_bytes(const std::string& base64) {
+  auto bytes = from_base64(base64);
+  if (!bytes) throw Failure{ErrorCode::Invalid, "a sealed value that is not base64"};
+  return std::move(*bytes);
+}
+
+// So many messages still go column by column, with the COMMIT; more of them by COPY.
+constexpr std::size_t kTogether = 64;
+
 constexpr std::array<std::string OutboxRow::*, 30> kFields{&OutboxRow::tenant,         &OutboxRow::topic,
                                                            &OutboxRow::type,           &OutboxRow::entity_id,
                                                            &OutboxRow::version,        &OutboxRow::idempotency_key,
@@ -52,13 +61,54 @@ void put_outbox(To& to, const AcceptedRow& each) {
     } else if (is_time_column(field)) {
       to.int8(postgres_time(value));
     } else if (field == &OutboxRow::sealed) {
-      const auto bytes = from_base64(value);
-      if (!bytes) throw Failure{ErrorCode::Invalid, "a sealed value that is not base64"};
-      to.bytes(*bytes);
+      to.bytes(sealed_bytes(value));
     } else {
       to.text(value);
     }
   }
+}
+
+// A column of the outbox for several rows; NULL as a whole when none of them says anything.
+void put_column(Params& params, std::vector<Array>& arrays, const std::vector<AcceptedRow>& rows,
+                std::string OutboxRow::*field) {
+  const auto silent = [field](const AcceptedRow& each) { return (each.row->*field).empty(); };
+  if (std::all_of(rows.begin(), rows.end(), silent)) {
+    params.null();
+    return;
+  }
+  const bool json = field == &OutboxRow::payload || field == &OutboxRow::type_data;
+  Array& column = arrays.emplace_back(is_time_column(field)         ? Type::TimestampTz
+                                      : field == &OutboxRow::sealed ? Type::Bytes
+                                      : json                        ? Type::Json
+                                                                    : Type::Text);
+  for (const AcceptedRow& each : rows) {
+    const std::string& value = each.row->*field;
+    if (value.empty()) {
+      column.add_null();
+    } else if (is_time_column(field)) {
+      column.add_int8(postgres_time(value));
+    } else {
+      column.add(field == &OutboxRow::sealed ? sealed_bytes(value) : value);
+    }
+  }
+  params.array(column);
+}
+
+// With the COMMIT, in one round trip.
+void write_outbox_later(Connection& c, const std::vector<AcceptedRow>& rows) {
+  if (rows.empty()) return;
+  std::vector<Array> arrays;
+  arrays.reserve(2 + kFields.size());
+  Array& accepted = arrays.emplace_back(Type::Int8);
+  Array& id = arrays.emplace_back(Type::Uuid);
+  for (const AcceptedRow& each : rows) {
+    accepted.add_int8(each.accepted);
+    id.add(parse_uuid(each.row->id)->bytes);
+  }
+  Params params;
+  params.array(accepted).array(id);
+  for (std::string OutboxRow::*const field : kFields) put_column(params, arrays, rows, field);
+  c.later("outbox_add_many", std::move(params));
 }
 
 void write_outbox(Connection& c, const std::vector<AcceptedRow>& rows) {
@@ -72,7 +122,9 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
   if (groups.empty()) return std::vector<std::vector<Admitted>>{};
   std::vector<std::vector<Candidate>> candidates;
   std::set<DedupKey> wanted;
+  std::size_t messages = 0;
   for (const IntakeGroup& group : groups) {
+    messages += group.size();
     auto& own = candidates.emplace_back();
     for (const NewMessage& made : group) {
       own.push_back(made.candidate);
@@ -80,8 +132,10 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
       if (made.candidate.key) wanted.insert(*made.candidate.key);
     }
   }
-  return transact([&](Connection& c) {
-    auto verdicts = admit(candidates, find_dedups(c, wanted));
+  std::vector<RowId> drawn;  // ids, used again when the first try was in vain
+  const auto once = [&](Connection& c, bool ask_first) {
+    Transaction transaction{c};
+    auto verdicts = admit(candidates, ask_first ? find_dedups(c, wanted) : DedupFound{});
     std::vector<AcceptedRow> rows;
     std::vector<NewDedup> entries;
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -89,17 +143,33 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
       for (std::size_t i = 0; i < groups[g].size(); ++i) {
         if (verdicts[g][i].verdict != Admission::New) continue;
         const Candidate& candidate = groups[g][i].candidate;
-        const DedupEntry entry{.id = ids().next(now), .body = candidate.body, .uuid = candidate.uuid};
+        if (rows.size() == drawn.size()) drawn.push_back(ids().next(now));
+        const DedupEntry entry{.id = drawn[rows.size()], .body = candidate.body, .uuid = candidate.uuid};
         entries.push_back({dedup_id(candidate.tenant, candidate.uuid), entry});
         if (candidate.key) entries.push_back({*candidate.key, entry});
         rows.push_back({entry.id, &groups[g][i].row});
       }
     }
-    // Another node took one of the keys since we looked: nothing is written, and the next look sees it.
-    if (!add_dedups(c, entries).empty())
-      throw Failure{ErrorCode::Unavailable, "a key was taken at the same moment", true};
-    write_outbox(c, rows);
+    if (ask_first) {
+      // Another node took one of the keys since we looked: nothing is written, and the next look sees it.
+      if (!add_dedups(c, entries).empty())
+        throw Failure{ErrorCode::Unavailable, "a key was taken at the same moment", true};
+      write_outbox(c, rows);
+    } else {
+      add_new_dedups(c, entries);
+      write_outbox_later(c, rows);
+    }
+    transaction.commit();
     return verdicts;
+  };
+  return run([&](Connection& c) {
+    try {
+      if (messages <= kTogether && hope_.holds()) return once(c, false);
+    } catch (const Failure& failure) {
+      if (failure.error().code != ErrorCode::Conflict) throw;
+      hope_.fails();
+    }
+    return once(c, true);
   });
 }
 

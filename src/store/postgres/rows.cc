@@ -102,21 +102,36 @@ Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at) {
   return claim;
 }
 
+namespace {
+
+struct DedupColumns {
+  Array tenant{Type::Int4}, kind{Type::Int2}, hash{Type::Uuid}, id{Type::Int8}, body{Type::Uuid}, uuid{Type::Uuid};
+
+  explicit DedupColumns(const std::vector<NewDedup>& entries) {
+    for (const NewDedup& each : entries) {
+      tenant.add_int4(each.key.tenant);
+      kind.add_int2(static_cast<int>(each.key.kind));
+      hash.add(each.key.hash.bytes);
+      id.add_int8(each.entry.id);
+      each.entry.body ? body.add(each.entry.body->bytes) : body.add_null();
+      each.entry.uuid ? uuid.add(each.entry.uuid->bytes) : uuid.add_null();
+    }
+  }
+  Params params() { return Params{}.array(tenant).array(kind).array(hash).array(id).array(body).array(uuid); }
+};
+
+}  // namespace
+
+void add_new_dedups(Connection& c, const std::vector<NewDedup>& entries) {
+  if (!entries.empty()) c.later("dedup_add_new", DedupColumns{entries}.params());
+}
+
 std::set<DedupKey> add_dedups(Connection& c, const std::vector<NewDedup>& entries) {
   std::set<DedupKey> existed;
   if (entries.empty()) return existed;
-  Array tenant{Type::Int4}, kind{Type::Int2}, hash{Type::Uuid}, id{Type::Int8}, body{Type::Uuid}, uuid{Type::Uuid};
-  for (const NewDedup& each : entries) {
-    existed.insert(each.key);
-    tenant.add_int4(each.key.tenant);
-    kind.add_int2(static_cast<int>(each.key.kind));
-    hash.add(each.key.hash.bytes);
-    id.add_int8(each.entry.id);
-    each.entry.body ? body.add(each.entry.body->bytes) : body.add_null();
-    each.entry.uuid ? uuid.add(each.entry.uuid->bytes) : uuid.add_null();
-  }
-  const Rows added =
-      c.query("dedup_add", Params{}.array(tenant).array(kind).array(hash).array(id).array(body).array(uuid));
+  for (const NewDedup& each : entries) existed.insert(each.key);
+  DedupColumns columns{entries};
+  const Rows added = c.query("dedup_add", columns.params());
   for (int i = 0; i < added.count(); ++i) {
     existed.erase({static_cast<TenantId>(added.number(i, 0)), static_cast<DedupKind>(added.number(i, 1)),
                    Hash128{added.uuid(i, 2)}});

@@ -12,6 +12,18 @@
 
 namespace postrider::postgres {
 
+/// Keys are nearly always new. While that holds nobody asks first whether they are; after one that was not, we ask for
+/// a while.
+class Hope {
+ public:
+  bool holds() { return asking_ == 0 || --asking_ == 0; }
+  void fails() { asking_ = kAskFor; }
+
+ private:
+  static constexpr int kAskFor = 50;  // transactions
+  int asking_ = 0;
+};
+
 using Groups = std::set<QueueGroup>;
 inline std::vector<QueueGroup> as_list(const Groups& groups) { return {groups.begin(), groups.end()}; }
 
@@ -110,6 +122,7 @@ class PostgresSession final : public StoreSession {
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   common::Floors floors_;
+  Hope hope_;
 
   static constexpr int kTriesMax = 4;
   Connection connection_;

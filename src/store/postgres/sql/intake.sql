@@ -10,6 +10,25 @@ SELECT * FROM unnest($1::int[], $2::smallint[], $3::uuid[], $4::bigint[], $5::uu
 ORDER BY k.kind, k.tenant, k.hash
 ON CONFLICT DO NOTHING RETURNING tenant, kind, hash
 
+-- The same where nobody asks what existed: a key that does ends the transaction.
+-- name: dedup_add_new
+INSERT INTO postrider.dedup (tenant, kind, hash, id, body, uuid)
+SELECT * FROM unnest($1::int[], $2::smallint[], $3::uuid[], $4::bigint[], $5::uuid[], $6::uuid[]) AS k(tenant, kind, hash, id, body, uuid)
+ORDER BY k.kind, k.tenant, k.hash
+
+-- Column by column: a column of which nobody said anything is NULL as a whole. PostgreSQL walks to the element of a
+-- text array, so the rows must be few (kTogether).
+-- name: outbox_add_many
+INSERT INTO postrider.outbox (accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category,
+  locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site, source_instance,
+  source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body, template)
+SELECT ($1::bigint[])[i], ($2::uuid[])[i], ($3::text[])[i], ($4::text[])[i], ($5::text[])[i], ($6::text[])[i], ($7::text[])[i],
+  ($8::text[])[i], ($9::json[])[i], ($10::bytea[])[i], ($11::text[])[i], ($12::text[])[i], ($13::text[])[i], ($14::text[])[i],
+  ($15::text[])[i], ($16::text[])[i], ($17::text[])[i], ($18::timestamptz[])[i], ($19::timestamptz[])[i], ($20::timestamptz[])[i],
+  ($21::text[])[i], ($22::text[])[i], ($23::text[])[i], ($24::timestamptz[])[i], ($25::json[])[i], ($26::text[])[i], ($27::text[])[i],
+  ($28::text[])[i], ($29::text[])[i], ($30::text[])[i], ($31::text[])[i], ($32::text[])[i]
+FROM generate_series(1, array_length($1::bigint[], 1)) AS i
+
 -- name: outbox_add
 INSERT INTO postrider.outbox (accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category,
   locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site, source_instance,
