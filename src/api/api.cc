@@ -127,7 +127,7 @@ void Api::Impl::handle(HttpIn in, Respond raw) {
 
   const std::string_view key = bearer_key(request.in);
   if (key.empty()) return respond(to_answer(unauthenticated({})));
-  KeyCache::Found known = keys.look_up(key, parts.clock.now());
+  KeyCache::Found known = keys.look_up(key, parts.clock.steady());
   switch (known.answer) {
     case KeyCache::Answer::Unknown: return respond(to_answer(unauthenticated(key)));
     case KeyCache::Answer::AskStore: return ask_store(route, std::move(request), respond);
@@ -141,10 +141,10 @@ void Api::Impl::handle(HttpIn in, Respond raw) {
 void Api::Impl::ask_store(const ApiRoute& route, ApiRequest request, const Respond& respond) {
   auto job = [this, &route, request = std::move(request), respond](Worker& worker) mutable {
     const auto session = worker.session();
-    const auto read = session ? keys.refresh(**session, parts.clock.now()) : Result<Done>{session.error()};
+    const auto read = session ? keys.refresh(**session, parts.clock.steady()) : Result<Done>{session.error()};
     if (!read) return respond(to_answer(store_failed(worker, read.error())));
     const std::string_view key = bearer_key(request.in);
-    KeyCache::Found known = keys.look_up(key, parts.clock.now());
+    KeyCache::Found known = keys.look_up(key, parts.clock.steady());
     switch (known.answer) {
       case KeyCache::Answer::Unknown: return respond(to_answer(unauthenticated(key)));
       case KeyCache::Answer::AskStore:  // the store took longer than what it said may be trusted for
@@ -162,7 +162,7 @@ void Api::Impl::refresh_keys_soon() {
   const auto taken = workers.put({.run =
                                       [this](Worker& worker) {
                                         if (const auto session = worker.session()) {
-                                          const auto read = keys.refresh(**session, parts.clock.now());
+                                          const auto read = keys.refresh(**session, parts.clock.steady());
                                           if (!read) worker.note(read.error());
                                         }
                                         refreshing = false;

@@ -11,6 +11,15 @@ namespace postrider {
 using Duration = std::chrono::microseconds;
 using Instant = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
+/// A time of day, which may be corrected at any moment, and a time that only goes on. What is written down takes the
+/// first; how long ago something was is asked of the second.
+struct Moment {
+  Instant now = {};
+  Instant steady = {};
+  constexpr Moment(Instant at) : now(at), steady(at) {}  // where no clock is ever corrected
+  constexpr Moment(Instant now_, Instant steady_) : now(now_), steady(steady_) {}
+};
+
 constexpr Instant instant_from_us(std::int64_t us) { return Instant{Duration{us}}; }
 constexpr Instant kLastInstant = instant_from_us(253'402'300'799'999'999);  // the end of the year 9999
 constexpr std::int64_t to_us(Instant at) { return at.time_since_epoch().count(); }

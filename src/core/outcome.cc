@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -48,6 +49,7 @@ Verdict park(const Judged& delivery, Reason reason) {
 // Another attempt, unless none is left or it would come too late.
 Verdict again(const Outcome& outcome, const Judged& delivery, const Policy& policy, Instant now, std::uint64_t draw,
               int attempts_max) {
+  if (canary("no_call_cap")) attempts_max += 2;
   if (delivery.attempt >= std::min(attempts_max, kCallsPerDeliveryMax)) return park(delivery, Reason::RetriesUsedUp);
   Duration wait = retry_delay(policy, delivery.attempt, draw);
   if (outcome.retry_after) wait = std::max(wait, std::clamp(*outcome.retry_after, kRetryAfterMin, kRetryAfterMax));
@@ -60,6 +62,7 @@ Verdict again(const Outcome& outcome, const Judged& delivery, const Policy& poli
 
 Verdict after_unclear(const Outcome& outcome, const Judged& delivery, const Policy& policy, Instant now,
                       std::uint64_t draw) {
+  if (canary("unclear_repeated")) return again(outcome, delivery, policy, now, draw, policy.attempts_max);
   switch (delivery.guarantee) {
     case Guarantee::AtMostOnce: return park(delivery, Reason::UnclearNotRepeated);
     case Guarantee::Reconcile: return park(delivery, Reason::UnclearReconcile);

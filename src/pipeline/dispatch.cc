@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "base/limits.h"
 #include "base/text.h"
 
@@ -29,7 +30,8 @@ std::string provider_key(const Delivery& delivery, std::string_view provider_nam
   return to_hex({reinterpret_cast<const char*>(hash.bytes.data()), hash.bytes.size()});
 }
 
-Dispatcher::Dispatcher(Parts parts, Instant now, std::uint64_t seed) : parts_(parts), random_(seed), last_beat_(now) {
+Dispatcher::Dispatcher(Parts parts, Moment at, std::uint64_t seed)
+    : parts_(parts), random_(seed), last_beat_(at.steady) {
   for (const ProviderRule& rule : parts_.rules.providers) {
     Desk desk;
     desk.rule = &rule;
@@ -42,13 +44,13 @@ Dispatcher::Dispatcher(Parts parts, Instant now, std::uint64_t seed) : parts_(pa
                                   [](const Route& route) { return route.guarantee == Guarantee::AtMostOnce; });
 }
 
-std::vector<DispatchEffect> Dispatcher::on(DispatchEvent event, Instant now) {
+std::vector<DispatchEffect> Dispatcher::on(DispatchEvent event, Moment at) {
   out_.clear();
-  std::visit([&](auto&& what) { take(std::forward<decltype(what)>(what), now); }, std::move(event));
-  start_calls(now);
-  flush_record(now);
-  flush_release(now);
-  plan_claims(now);
+  std::visit([&](auto&& what) { take(std::forward<decltype(what)>(what), at); }, std::move(event));
+  start_calls(at);
+  flush_record(at);
+  flush_release(at);
+  plan_claims(at);
   return std::move(out_);
 }
 
@@ -59,17 +61,17 @@ bool Dispatcher::idle() const {
 
 // --- what came in
 
-void Dispatcher::take(event::Work work, Instant now) {
-  for (const QueueGroup& at : work.groups) {
-    Group& group = groups_[at];
-    if (!group.maybe_prefetchable && !group.maybe_at_most_once) group.oldest = now;
+void Dispatcher::take(event::Work work, Moment at) {
+  for (const QueueGroup& where : work.groups) {
+    Group& group = groups_[where];
+    if (!group.maybe_prefetchable && !group.maybe_at_most_once) group.oldest = at.now;
     group.maybe_prefetchable = group.more_prefetchable = true;
     if (any_at_most_once_) group.maybe_at_most_once = group.more_at_most_once = true;
   }
 }
 
 // Rows of an earlier configuration may be at-most-once although no route is any more, so looking assumes both kinds.
-void Dispatcher::take(event::Heads heads, Instant) {
+void Dispatcher::take(event::Heads heads, Moment) {
   for (const QueueHead& head : heads.heads) {
     Group& group = groups_[head.group];
     group.oldest = head.oldest;
@@ -78,7 +80,7 @@ void Dispatcher::take(event::Heads heads, Instant) {
   }
 }
 
-void Dispatcher::take(event::Claimed claimed, Instant) {
+void Dispatcher::take(event::Claimed claimed, Moment) {
   --claims_open_;
   counts_.claimed += claimed.claims.size();
   std::map<TenantId, int> got;
@@ -91,7 +93,7 @@ void Dispatcher::take(event::Claimed claimed, Instant) {
   for (Claim& claim : claimed.claims) admit(std::move(claim));
 }
 
-void Dispatcher::take(event::ClaimFailed failed, Instant) {
+void Dispatcher::take(event::ClaimFailed failed, Moment) {
   --claims_open_;
   for (const TenantShare& share : failed.request.shares) {
     parts_.places.give_back(share.provider, share.quota);
@@ -100,13 +102,13 @@ void Dispatcher::take(event::ClaimFailed failed, Instant) {
   }
 }
 
-void Dispatcher::take(event::Owned owned, Instant) {
+void Dispatcher::take(event::Owned owned, Moment) {
   counts_.owned += owned.claims.size();
   for (Claim& claim : owned.claims) admit(std::move(claim));
 }
 
 // Nobody knows how far the dead node got, so its open attempts end as unclear, and the route's guarantee decides.
-void Dispatcher::take(event::TookOver taken, Instant now) {
+void Dispatcher::take(event::TookOver taken, Moment at) {
   for (Claim& claim : taken.claims) {
     ++counts_.taken_over;
     const ProviderRule* rule = parts_.rules.provider(claim.lease.provider);
@@ -115,23 +117,24 @@ void Dispatcher::take(event::TookOver taken, Instant now) {
                        .guarantee = claim.delivery.guarantee,
                        .expires_at = claim.delivery.expires_at,
                        .acceptance = rule != nullptr ? rule->acceptance : Acceptance::MayReportLater};
-    const Verdict verdict = judge(lost, facts, parts_.rules.policy_for(claim.delivery, rule), now, random_.next());
+    const Verdict verdict = judge(lost, facts, parts_.rules.policy_for(claim.delivery, rule), at.now, random_.next());
     const AttemptEnd end{
-        .outcome = lost.kind, .reason = lost.reason, .started_at = claim.lease.claimed_at, .ended_at = now};
+        .outcome = lost.kind, .reason = lost.reason, .started_at = claim.lease.claimed_at, .ended_at = at.now};
     const int fence = claim.lease.fence - 1;
-    complete(Flight{.claim = std::move(claim)}, verdict, end, "", fence);
+    complete(Flight{.claim = std::move(claim)}, verdict, canary("silent_take_over") ? std::nullopt : std::optional{end},
+             "", fence);
   }
 }
 
-void Dispatcher::take(event::Ended ended, Instant now) {
+void Dispatcher::take(event::Ended ended, Moment at) {
   for (const CallEnd& end : ended.ends) {
     const auto slot = static_cast<std::uint32_t>(end.id & 0xffffffffU);
     POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].calling && flights_[slot].generation == end.id >> 32U);
-    end_call(slot, end, now);
+    end_call(slot, end, at);
   }
 }
 
-void Dispatcher::take(event::RecordDone done, Instant) {
+void Dispatcher::take(event::RecordDone done, Moment) {
   POSTRIDER_CHECK(recording_ != nullptr && done.results.size() == recording_->size());
   for (const Recorded result : done.results) result == Recorded::Stale ? ++counts_.stale : ++counts_.recorded;
   recording_ = nullptr;
@@ -140,32 +143,32 @@ void Dispatcher::take(event::RecordDone done, Instant) {
 
 // What cannot be written is kept and tried again; meanwhile nothing new is started: an outcome that cannot be recorded
 // would be a duplicate later.
-void Dispatcher::take(event::RecordFailed, Instant now) {
-  to_record_.insert(to_record_.begin(), recording_->begin(), recording_->end());
+void Dispatcher::take(event::RecordFailed, Moment at) {
+  if (!canary("dropped_record")) to_record_.insert(to_record_.begin(), recording_->begin(), recording_->end());
   recording_ = nullptr;
   record_broken_ = true;
-  record_again_at_ = now + kRecordRetry;
+  record_again_at_ = at.steady + kRecordRetry;
 }
 
-void Dispatcher::take(event::ReleaseDone done, Instant now) {
+void Dispatcher::take(event::ReleaseDone done, Moment at) {
   if (done.ok) {
     counts_.released += releasing_.size();
   } else {
-    release_again_at_ = now + kReleaseRetry;
+    release_again_at_ = at.steady + kReleaseRetry;
     to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
   }
   releasing_.clear();
 }
 
-void Dispatcher::take(event::Beat beat, Instant now) { last_beat_ = std::max(last_beat_, beat.at.value_or(now)); }
+void Dispatcher::take(event::Beat beat, Moment at) { last_beat_ = std::max(last_beat_, beat.at.value_or(at.steady)); }
 
-void Dispatcher::take(event::Tick, Instant now) {
+void Dispatcher::take(event::Tick, Moment at) {
   // Without a heartbeat for this long another node may hold our rows any moment: what is open is ended while we still
   // may say how.
-  if (now - last_beat_ >= kAbortWithoutBeatFor) take(event::AbortAll{}, now);
+  if (at.steady - last_beat_ >= kAbortWithoutBeatFor) take(event::AbortAll{}, at);
 }
 
-void Dispatcher::take(event::Stop, Instant) {
+void Dispatcher::take(event::Stop, Moment) {
   stopping_ = true;
   for (auto& [id, desk] : desks_) {
     parts_.places.set_open(id, false);
@@ -173,7 +176,7 @@ void Dispatcher::take(event::Stop, Instant) {
   }
 }
 
-void Dispatcher::take(event::AbortAll, Instant) {
+void Dispatcher::take(event::AbortAll, Moment) {
   std::vector<CallId> calls;
   for (std::uint32_t slot = 0; slot < flights_.size(); ++slot) {
     if (flights_[slot].calling) calls.push_back(call_id(slot, flights_[slot].generation));
@@ -224,15 +227,16 @@ void Dispatcher::give_back_ready(Desk& desk) {
 
 // --- calls
 
-bool Dispatcher::may_start(Instant now) const {
-  return !stopping_ && !record_broken_ && now - last_beat_ < kNoCallsWithoutBeatFor;
+bool Dispatcher::may_start(Moment at) const {
+  if (canary("lease_ignored")) return !stopping_ && !record_broken_;
+  return !stopping_ && !record_broken_ && at.steady - last_beat_ < kNoCallsWithoutBeatFor;
 }
 
-void Dispatcher::start_calls(Instant now) {
-  if (!may_start(now)) return;
+void Dispatcher::start_calls(Moment at) {
+  if (!may_start(at)) return;
   std::vector<Call> calls;
   for (auto& [id, desk] : desks_) {
-    if (now < desk.held_until) continue;
+    if (at.steady < desk.held_until) continue;
     const int ahead = desk.call_time < kSlowCall ? desk.rule->ahead : 0;
     const auto may_go = [this, ahead, &d = desk](Lane lane) {
       const auto& ready = d.ready[lane_index(lane)];
@@ -246,7 +250,7 @@ void Dispatcher::start_calls(Instant now) {
       auto& ready = desk.ready[lane_index(*lane)];
       const std::uint32_t slot = ready.front();
       ready.pop_front();
-      if (!start_one(desk, slot, now, calls)) continue;
+      if (!start_one(desk, slot, at.now, calls)) continue;
       ++desk.calling;
       if (*lane != Lane::Priority) ++desk.calling_others;
     }
@@ -257,7 +261,7 @@ void Dispatcher::start_calls(Instant now) {
 bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls) {
   Flight& flight = flights_[slot];
   const Delivery& d = flight.claim.delivery;
-  if (d.expires_at && *d.expires_at <= now) {  // A late one-time code is worse than none.
+  if (d.expires_at && *d.expires_at <= now && !canary("expiry_ignored")) {  // A late one-time code is worse than none.
     const int attempt = flight.claim.lease.attempt - 1;
     complete(flight, {.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt}, std::nullopt,
              "expired before the call", flight.claim.lease.fence);
@@ -268,7 +272,7 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
   // What waits ahead of a connection must not be begun by a node that slept past its lease.
   calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout,
-                   last_beat_ + kNoCallsWithoutBeatFor});
+                   canary("lease_ignored") ? Instant::max() : last_beat_ + kNoCallsWithoutBeatFor});
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
@@ -276,22 +280,23 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   return true;
 }
 
-void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Instant now) {
+void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
   Flight& flight = flights_[slot];
   Desk& desk = *desk_of(flight.claim.lease.provider);
   --desk.calling;
   if (flight.claim.lease.lane != Lane::Priority) --desk.calling_others;
   --open_calls_;
-  desk.call_time += (end.ended_at - end.started_at - desk.call_time) / 16;
+  desk.call_time += (std::max(Duration{}, end.ended_at - end.started_at) - desk.call_time) / 16;
   const auto* broken = std::get_if<Broken>(&end.reply);
-  if (broken != nullptr && broken->by == BrokenBy::Aborted && broken->at == BrokenAt::Nothing) {
+  if (broken != nullptr && broken->by == BrokenBy::Aborted &&
+      (broken->at == BrokenAt::Nothing || canary("called_given_back"))) {
     to_release_.push_back(flight.claim.lease);  // No socket got it: it is simply given back.
     free_slot(slot);
     return;
   }
-  const Outcome outcome = desk.adapter->interpret(end.reply, now);
-  if (outcome.kind == OutcomeKind::Misconfigured && now >= desk.held_until) {
-    desk.held_until = now + kMisconfiguredHold;
+  const Outcome outcome = desk.adapter->interpret(end.reply, at.now);
+  if (outcome.kind == OutcomeKind::Misconfigured && at.steady >= desk.held_until) {
+    desk.held_until = at.steady + kMisconfiguredHold;
     parts_.places.set_open(desk.rule->id, false);
     give_back_ready(desk);
     out_.emplace_back(effect::Alarm{desk.rule->id, outcome.reason, outcome.detail});
@@ -301,7 +306,7 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Instant now) {
                      .guarantee = d.guarantee,
                      .expires_at = d.expires_at,
                      .acceptance = desk.rule->acceptance};
-  const Verdict verdict = judge(outcome, facts, parts_.rules.policy_for(d, desk.rule), now, random_.next());
+  const Verdict verdict = judge(outcome, facts, parts_.rules.policy_for(d, desk.rule), at.now, random_.next());
   AttemptEnd attempt{.outcome = outcome.kind,
                      .reason = outcome.reason,
                      .provider_message_id = excerpt(printable(outcome.provider_message_id), kTextFieldBytesMax),
@@ -330,8 +335,8 @@ void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<A
 // --- writing
 
 // While one batch is being written the next one gathers: the busier the store, the larger the batch, without a timer.
-void Dispatcher::flush_record(Instant now) {
-  if (to_record_.empty() || recording_ != nullptr || now < record_again_at_) return;
+void Dispatcher::flush_record(Moment at) {
+  if (to_record_.empty() || recording_ != nullptr || at.steady < record_again_at_) return;
   const auto count = static_cast<std::ptrdiff_t>(std::min(to_record_.size(), kBatchMax));
   recording_ = std::make_shared<const std::vector<Completion>>(std::make_move_iterator(to_record_.begin()),
                                                                std::make_move_iterator(to_record_.begin() + count));
@@ -339,8 +344,8 @@ void Dispatcher::flush_record(Instant now) {
   out_.emplace_back(effect::Record{recording_});
 }
 
-void Dispatcher::flush_release(Instant now) {
-  if (to_release_.empty() || !releasing_.empty() || now < release_again_at_) return;
+void Dispatcher::flush_release(Moment at) {
+  if (to_release_.empty() || !releasing_.empty() || at.steady < release_again_at_) return;
   releasing_ = std::move(to_release_);
   to_release_.clear();
   out_.emplace_back(effect::Release{releasing_});
@@ -348,27 +353,27 @@ void Dispatcher::flush_release(Instant now) {
 
 // --- claiming
 
-void Dispatcher::plan_claims(Instant now) {
-  if (!parts_.sends || claims_open_ > 0 || !may_start(now)) return;
+void Dispatcher::plan_claims(Moment at) {
+  if (!parts_.sends || claims_open_ > 0 || !may_start(at)) return;
   for (auto& [id, desk] : desks_) {
-    if (now < desk.held_until) continue;
-    plan_claims_for(desk, now);
+    if (at.steady < desk.held_until) continue;
+    plan_claims_for(desk, at);
   }
 }
 
-void Dispatcher::plan_claims_for(Desk& desk, Instant now) {
+void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
   const ProviderId id = desk.rule->id;
   Waiting prefetchable;
   Waiting at_most_once;
   std::map<Lane, Instant> oldest;
-  for (const auto& [at, group] : groups_) {
-    if (at.channel != desk.rule->channel || desk_for(at) != &desk) continue;
+  for (const auto& [where, group] : groups_) {
+    if (where.channel != desk.rule->channel || desk_for(where) != &desk) continue;
     if (group.maybe_prefetchable) {
-      prefetchable[at.lane].push_back(at.tenant);
-      const auto [place, fresh] = oldest.emplace(at.lane, group.oldest);
+      prefetchable[where.lane].push_back(where.tenant);
+      const auto [place, fresh] = oldest.emplace(where.lane, group.oldest);
       if (!fresh) place->second = std::min(place->second, group.oldest);
     }
-    if (group.maybe_at_most_once) at_most_once[at.lane].push_back(at.tenant);
+    if (group.maybe_at_most_once) at_most_once[where.lane].push_back(where.tenant);
   }
   parts_.places.set_open(id, prefetchable.empty());
   plan_at_most_once(desk, at_most_once);
@@ -384,7 +389,7 @@ void Dispatcher::plan_claims_for(Desk& desk, Instant now) {
   std::vector<LaneDemand> demands;
   for (const auto& [lane, tenants] : prefetchable) {
     const bool urgent = lane == Lane::Priority && desk.ready[lane_index(lane)].empty();
-    if (!topped_up || urgent) demands.push_back({lane, now - oldest[lane]});
+    if (!topped_up || urgent) demands.push_back({lane, at.now - oldest[lane]});
   }
   auto shares = share_lanes(demands, std::min(free, static_cast<int>(kBatchMax)));
   // The least urgent lane first: it may fill the smallest part of the window, and would find that full.

@@ -54,8 +54,8 @@ struct ReleaseDone {
   bool ok = true;
 };
 struct Beat {
-  std::optional<Instant> at = {};  // when the beat was begun; empty: now
-};                                 // the lease is good from now
+  std::optional<Instant> at = {};  // when the beat was begun, by the steady clock; empty: now
+};                                 // the lease is good from then
 struct Tick {};
 struct Stop {};      // start nothing any more, give back what was not begun
 struct AbortAll {};  // the grace is over
@@ -105,9 +105,9 @@ class Dispatcher {
     Places& places;
     bool sends = true;  // false: this process only ends the leases of lost nodes
   };
-  Dispatcher(Parts parts, Instant now, std::uint64_t seed);
+  Dispatcher(Parts parts, Moment at, std::uint64_t seed);
 
-  std::vector<DispatchEffect> on(DispatchEvent event, Instant now);
+  std::vector<DispatchEffect> on(DispatchEvent event, Moment at);
 
   /// Nothing is held, called or waiting to be written.
   [[nodiscard]] bool idle() const;
@@ -131,7 +131,7 @@ class Dispatcher {
     int calling = 0;                 // handed to the transport: running, or ahead of a connection that becomes free
     int calling_others = 0;          // of these, not of the priority lane
     Duration call_time = kSlowCall;  // how long a call takes lately
-    Instant held_until = {};
+    Instant held_until = {};         // steady, as all that this machine waits for
     std::map<Lane, TenantRing> rings = {};
     std::map<Lane, TenantRing> once_rings = {};  // for rows that may be called only once
     LaneWheel starts = {};
@@ -147,38 +147,38 @@ class Dispatcher {
   };
   using Waiting = std::map<Lane, std::vector<TenantId>>;
 
-  void take(event::Work work, Instant now);
-  void take(event::Heads heads, Instant now);
-  void take(event::Claimed claimed, Instant now);
-  void take(event::ClaimFailed failed, Instant now);
-  void take(event::Owned owned, Instant now);
-  void take(event::TookOver taken, Instant now);
-  void take(event::Ended ended, Instant now);
-  void take(event::RecordDone done, Instant now);
-  void take(event::RecordFailed failed, Instant now);
-  void take(event::ReleaseDone done, Instant now);
-  void take(event::Beat beat, Instant now);
-  void take(event::Tick tick, Instant now);
-  void take(event::Stop stop, Instant now);
-  void take(event::AbortAll abort, Instant now);
+  void take(event::Work work, Moment at);
+  void take(event::Heads heads, Moment at);
+  void take(event::Claimed claimed, Moment at);
+  void take(event::ClaimFailed failed, Moment at);
+  void take(event::Owned owned, Moment at);
+  void take(event::TookOver taken, Moment at);
+  void take(event::Ended ended, Moment at);
+  void take(event::RecordDone done, Moment at);
+  void take(event::RecordFailed failed, Moment at);
+  void take(event::ReleaseDone done, Moment at);
+  void take(event::Beat beat, Moment at);
+  void take(event::Tick tick, Moment at);
+  void take(event::Stop stop, Moment at);
+  void take(event::AbortAll abort, Moment at);
 
   void admit(Claim claim);
-  void end_call(std::uint32_t slot, const CallEnd& end, Instant now);
-  void start_calls(Instant now);
+  void end_call(std::uint32_t slot, const CallEnd& end, Moment at);
+  void start_calls(Moment at);
   bool start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls);
-  void plan_claims(Instant now);
-  void plan_claims_for(Desk& desk, Instant now);
+  void plan_claims(Moment at);
+  void plan_claims_for(Desk& desk, Moment at);
   void plan_at_most_once(Desk& desk, const Waiting& waiting);
   void ask(ClaimRequest request);
-  void flush_record(Instant now);
-  void flush_release(Instant now);
+  void flush_record(Moment at);
+  void flush_release(Moment at);
   void complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
                 int attempt_fence);
   void give_back_ready(Desk& desk);
   void free_slot(std::uint32_t slot);
   enum class Unless : bool { Nothing, MoreWasSaid };
   void forget(const ClaimRequest& request, TenantId tenant, Unless unless);
-  [[nodiscard]] bool may_start(Instant now) const;
+  [[nodiscard]] bool may_start(Moment at) const;
   Desk* desk_of(ProviderId provider);
   Desk* desk_for(const QueueGroup& group);
 

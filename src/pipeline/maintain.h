@@ -27,23 +27,23 @@ class MaintainStage {
   MaintainStage(StoreSession& store, NodeId node, MaintainDuties duties = MaintainDuties::All)
       : store_(store), node_(node), duties_(duties), watch_(node) {}
 
-  /// Does what is due at `now`; called every few milliseconds. An error leaves what was done done and is tried again.
-  Result<MaintainReport> turn(Instant now);
+  /// Does what is due; called every few milliseconds. An error leaves what was done done and is tried again.
+  Result<MaintainReport> turn(Moment at);
   /// Look for rows of nodes that are gone at the next turn.
   void look_for_orphans() { orphans_due_ = true; }
 
  private:
-  Result<Done> steps(Instant now, MaintainReport& report);
-  Result<Done> beat(Instant now, MaintainReport& report);
-  Result<Done> promote(Instant now, MaintainReport& report);
-  Result<Done> take_over(Instant now, MaintainReport& report);
-  Result<Done> expire(Instant now, MaintainReport& report);
+  Result<Done> steps(Moment at, MaintainReport& report);
+  Result<Done> beat(Moment at, MaintainReport& report);
+  Result<Done> promote(Moment at, MaintainReport& report);
+  Result<Done> take_over(Moment at, MaintainReport& report);
+  Result<Done> expire(Moment at, MaintainReport& report);
 
   StoreSession& store_;
   NodeId node_;
   MaintainDuties duties_;
   NodeWatch watch_;
-  Instant next_beat_ = {};
+  Instant next_beat_ = {};  // these are steady: a corrected clock must not silence the heartbeat
   Instant next_promote_ = {};
   Instant next_orphans_ = {};
   Instant next_expire_ = {};

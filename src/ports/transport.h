@@ -103,7 +103,7 @@ struct Call {
   Lane lane = Lane::Standard;
   Request request;
   Duration timeout{};                 // from start to the complete answer, waiting for a free connection not included
-  Instant start_by = Instant::max();  // not begun later: whoever asked may no longer hold the row
+  Instant start_by = Instant::max();  // not begun later, by Clock::steady(): whoever asked may no longer hold the row
 };
 struct CallEnd {
   CallId id = 0;

@@ -1,23 +1,29 @@
 #include "runtime/clock.h"
 
+#include <time.h>
+
 #include <chrono>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/crypto.h"
 
 namespace postrider {
 namespace {
-std::int64_t monotonic_us() {
-  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
+// Since the machine started, its sleep included: a lease must not look young after one.
+std::int64_t steady_us() {
+  timespec at{};
+  POSTRIDER_CHECK(::clock_gettime(CLOCK_BOOTTIME, &at) == 0);
+  return std::int64_t{at.tv_sec} * 1'000'000 + at.tv_nsec / 1000;
 }
 }  // namespace
 
 void DatabaseClock::set(Instant database_now) {
-  offset_us_.store(to_us(database_now) - monotonic_us(), std::memory_order_relaxed);
+  offset_us_.store(to_us(database_now) - steady_us(), std::memory_order_relaxed);
 }
-Instant DatabaseClock::now() const {
-  return instant_from_us(monotonic_us() + offset_us_.load(std::memory_order_relaxed));
-}
+Instant DatabaseClock::now() const { return instant_from_us(steady_us() + offset_us_.load(std::memory_order_relaxed)); }
+
+Instant DatabaseClock::steady() const { return instant_from_us(steady_us()); }
 
 Instant system_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 

@@ -11,6 +11,7 @@ class DatabaseClock final : public Clock {
   /// `database_now` was read just now.
   void set(Instant database_now);
   [[nodiscard]] Instant now() const override;
+  [[nodiscard]] Instant steady() const override;
 
  private:
   std::atomic<std::int64_t> offset_us_{0};  // database time minus monotonic time

@@ -14,7 +14,13 @@ namespace {
 constexpr Duration kTickEvery = std::chrono::milliseconds{50};
 constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
 constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
-constexpr Duration kPollBusy = std::chrono::microseconds{500};
+constexpr Duration kPollBusy = std::chrono::microseconds{250};
+// Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
+// disk and the processors stay free for those who bring it.
+constexpr Duration kGather = std::chrono::milliseconds{2};
+constexpr std::size_t kGatherFrom = 3;    // rows at once
+constexpr std::size_t kGatherUpTo = 100;  // from here on a batch is large enough by itself
+constexpr bool worth_gathering(std::size_t rows) { return rows >= kGatherFrom && rows < kGatherUpTo; }
 constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
 constexpr Duration kBusyFor = std::chrono::seconds{1};
@@ -97,7 +103,7 @@ Result<Done> Engine::begin() {
     }
   }
   dispatcher_ = std::make_unique<Dispatcher>(
-      Dispatcher::Parts{lease_.node, parts_.rules, parts_.providers, places_, parts_.roles.send}, clock_.now(),
+      Dispatcher::Parts{lease_.node, parts_.rules, parts_.providers, places_, parts_.roles.send}, clock_.moment(),
       entropy());
   transport_ =
       parts_.make_transport([this](std::vector<CallEnd> ends) { events_.put(event::Ended{std::move(ends)}); }, clock_);
@@ -121,9 +127,9 @@ void Engine::run_dispatch() {
   const Duration heads_every = parts_.roles.expand ? kHeadsEvery : kHeadsEveryWithoutExpander;
   while (!workers_stop_.load()) {
     std::vector<DispatchEvent> events = events_.take_all(std::min(kTickEvery, heads_every));
-    const Instant now = clock_.now();
-    for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.now()));
-    carry_out(dispatcher_->on(event::Tick{}, now));
+    const Instant now = clock_.steady();
+    for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.moment()));
+    carry_out(dispatcher_->on(event::Tick{}, clock_.moment()));
     if (parts_.roles.send && now >= next_heads && !stopping_.load()) {
       next_heads = now + heads_every;
       if (!heads_asked_.exchange(true)) claims_.put({.heads = true});
@@ -194,6 +200,7 @@ void Engine::run_records(StoreSession& session) {
         POSTRIDER_FAULT_POINT("after_record");
         if (recorded) {
           note_success();
+          if (worth_gathering(job.record->size()) && !stopping_.load()) pause(kGather);
           events_.put(event::RecordDone{std::move(*recorded)});
         } else {
           note_error("recording outcomes", recorded.error());
@@ -217,8 +224,8 @@ void Engine::run_expand(StoreSession& session) {
   Instant next_work = {};
   bool rung = false;
   while (!stopping_.load()) {
-    const Instant now = clock_.now();
-    auto report = stage.turn(now);
+    const Instant now = clock_.steady();
+    auto report = stage.turn(clock_.now());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.
     const bool look_for_work = report && (now >= next_work || (rung && report->rows == 0));
@@ -227,7 +234,7 @@ void Engine::run_expand(StoreSession& session) {
       const bool stream = report->rows > 0;
       if (stream) last_row = now;
       hand_on(*report);
-      report = stage.work(now);
+      report = stage.work(clock_.now());
       next_work = report && report->rows > 0 && !stream ? now : now + kWorkEvery;
     }
     if (!report) {
@@ -236,9 +243,13 @@ void Engine::run_expand(StoreSession& session) {
       pause(kStorePause);
       continue;
     }
-    if (report->rows > 0) last_row = now;
+    const std::size_t rows = report->rows;
+    if (rows > 0) last_row = now;
     hand_on(*report);
-    if (last_row == now) continue;
+    if (last_row == now) {
+      if (worth_gathering(rows)) pause(kGather);
+      continue;
+    }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
   }
 }
@@ -258,12 +269,12 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
   MaintainStage stage(session, lease_.node, duties);
   Instant next_clock = {};
   while (!workers_stop_.load()) {
-    const Instant now = clock_.now();
+    const Instant now = clock_.steady();
     if (now >= next_clock) {
       if (auto database_now = session.database_now()) clock_.set(*database_now);
-      next_clock = clock_.now() + kClockEvery;
+      next_clock = clock_.steady() + kClockEvery;
     }
-    auto report = stage.turn(now);
+    auto report = stage.turn({clock_.now(), now});
     if (!report) {
       note_error("keeping the lease", report.error());
       if (report.error().code == ErrorCode::Ambiguous) lost_track("a take-over");
@@ -320,8 +331,9 @@ void Engine::stop(Duration grace) {
   expand_bell_.ring();
   events_.put(event::Stop{});
   const auto wait_drained = [&](Duration longest) {
-    const Instant until = clock_.now() + longest;
-    while (dispatch_thread_.joinable() && !drained_.load() && clock_.now() < until) pause(std::chrono::milliseconds{5});
+    const Instant until = clock_.steady() + longest;
+    while (dispatch_thread_.joinable() && !drained_.load() && clock_.steady() < until)
+      pause(std::chrono::milliseconds{5});
   };
   wait_drained(grace);
   if (!drained_.load()) events_.put(event::AbortAll{});
@@ -359,7 +371,7 @@ void Engine::note_success() {
 
 void Engine::note_error(std::string_view where, const Error& error) {
   const std::lock_guard lock(state_mutex_);
-  const Instant now = clock_.now();
+  const Instant now = clock_.steady();
   // The first error is logged at once, the same trouble then once a second: a log must not fill a disk that is full
   // already.
   if (health_.store_reachable || now - last_error_logged_ > std::chrono::seconds{1}) {

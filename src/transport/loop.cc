@@ -218,9 +218,8 @@ void Loop::Impl::dispatch(Pool& pool) {
 
 // A call that waited here until nobody may begin it any more goes back as if it had never been started.
 bool Loop::Impl::is_too_late(Pool& pool, Job& job) {
-  const Instant now = clock_.now();
-  if (now <= job.call.start_by) return false;
-  job.started_at = now;
+  if (clock_.steady() <= job.call.start_by) return false;
+  job.started_at = clock_.now();
   pool.release(job.call.lane);
   end(pool.running(), job, Broken{BrokenAt::Nothing, BrokenBy::Aborted, "it was not to be begun any more"});
   return true;

@@ -160,6 +160,26 @@ TEST(Dispatch, JustUnderThreeSecondsIsStillGood) {
   EXPECT_EQ(world.calling(), std::vector{ids[1]});
 }
 
+// Found by the simulator: with the clock put back, three seconds without a heartbeat lasted an hour.
+TEST(Dispatch, ACorrectedClockNeitherLengthensTheLeaseNorEndsIt) {
+  for (const Duration by : {Duration{-std::chrono::hours{1}}, Duration{std::chrono::hours{1}}}) {
+    World world;
+    world.queue(1);
+    world.beat();
+    world.correct_clock(by);
+    world.tick();
+    EXPECT_TRUE(world.aborts.empty());
+    world.say_work();
+    world.store_answers_claims();
+    EXPECT_EQ(world.calling().size(), 1U) << "the lease is as good as before";
+    world.pass(kNoCallsWithoutBeatFor);
+    world.queue(1);
+    world.say_work();
+    world.store_answers_claims();
+    EXPECT_EQ(world.calling().size(), 1U) << "and ends when it would have";
+  }
+}
+
 TEST(Dispatch, WithoutAHeartbeatForFiveSecondsOpenCallsAreAborted) {
   World world;
   const auto ids = start(world, 2);

@@ -48,6 +48,24 @@ TEST(MaintainStage, BeatsOnceASecond) {
   EXPECT_EQ(beats, 10);
 }
 
+// Found by the simulator: the next beat was due an hour later, and the others took the node for dead.
+TEST(MaintainStage, AClockThatIsPutBackDoesNotSilenceTheHeartbeat) {
+  Keeper k;
+  const Duration back = std::chrono::hours{1};
+  ASSERT_TRUE(k.stage.turn({k.now, k.now})->beat);
+  EXPECT_FALSE(k.stage.turn({k.now - back, k.now + milliseconds{500}})->beat);
+  EXPECT_TRUE(k.stage.turn({k.now - back, k.now + seconds{1}})->beat);
+}
+
+TEST(MaintainStage, AClockThatIsPutBackDoesNotStopTheLookForWhatIsDue) {
+  Keeper k;
+  const Instant corrected = k.now - std::chrono::minutes{30};
+  k.queue_due(k.now + seconds{1});
+  ASSERT_EQ(k.stage.turn({k.now, k.now})->promoted_rows, 0U);
+  EXPECT_EQ(k.stage.turn({corrected, k.now + seconds{1}})->promoted_rows, 0U);  // by the corrected clock it is not due
+  EXPECT_EQ(k.stage.turn({k.now + seconds{1}, k.now + seconds{2}})->promoted_rows, 1U);
+}
+
 TEST(MaintainStage, ABeatThatFailsIsTriedAgainAtTheNextTurn) {
   Keeper k;
   k.session.beat_fails = Error{ErrorCode::Unavailable, "gone"};

@@ -250,7 +250,7 @@ int World::reserved_by_open_claims() const {
 }
 
 void World::on(DispatchEvent event) {
-  for (const DispatchEffect& effect : dispatcher.on(std::move(event), now)) take(effect);
+  for (const DispatchEffect& effect : dispatcher.on(std::move(event), {now + corrected, now})) take(effect);
 }
 
 void World::take(const DispatchEffect& effect) {

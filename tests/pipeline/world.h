@@ -56,6 +56,7 @@ class World {
   void tick();
   Duration call_time = {};                   // how long the calls took that end from now on
   void pass(Duration time) { now += time; }  // no heartbeat by itself
+  void correct_clock(Duration by) { corrected += by; }
   void stop();
   void abort_all();
   void own(RowId id);        // as the expander does: held already, its place reserved
@@ -82,7 +83,8 @@ class World {
   StoredRow& row(RowId id) { return rows.at(id); }
   Delivery& delivery(RowId id) { return rows.at(id).delivery; }
 
-  Instant now = instant_from_us(1'800'000'000'000'000);
+  Instant now = instant_from_us(1'800'000'000'000'000);  // steady
+  Duration corrected = {};                               // of the time of day
   Rules rules;
   ScriptedAdapter adapter;
   std::map<ProviderId, const Provider*> adapters;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/canary.h"
 #include "store/model/model_session.h"
 
 namespace postrider::model {
@@ -25,6 +26,7 @@ class Expander {
     } else {
       std::string skipped;
       for (const ExpandedDelivery& d : decided.deliveries) {
+        if (canary("half_an_expansion") && made == Made::Something) break;
         if (add(d, message.id, skipped)) made = Made::Something;
       }
       end = after_skipped(std::move(end), made, skipped);
@@ -69,6 +71,7 @@ class Expander {
     const DedupEntry* same_key = decided.key ? find(*decided.key) : nullptr;
     const DedupEntry entry{.id = message.id, .body = decided.body, .uuid = message.uuid};
     std::optional<Uuid> first;
+    if (canary("no_dedup")) return first;
     if (is_other(same_id)) first = same_id->uuid.value_or(message.uuid);
     const bool id_repeated = first.has_value();
     if (is_other(same_key)) first = same_key->uuid.value_or(message.uuid);
@@ -153,7 +156,7 @@ Result<std::vector<std::vector<Admitted>>> ModelSession::accept(Instant now, std
       OutboxRow row = groups[g][i].row;
       row.accepted = ids().next(now);
       const DedupEntry entry{.id = *row.accepted, .body = candidate.body, .uuid = candidate.uuid};
-      db->insert_outbox(std::move(row));
+      if (!canary("ack_before_commit") || *row.accepted % 5 != 0) db->insert_outbox(std::move(row));
       db->dedup.emplace(dedup_id(candidate.tenant, candidate.uuid), entry);
       if (candidate.key) db->dedup.emplace(*candidate.key, entry);
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/canary.h"
 #include "base/limits.h"
 #include "store/model/model_session.h"
 
@@ -12,8 +13,8 @@ int fence_of_call(const Completion& completion) {
 
 std::map<QueueKey, QueueRow>::iterator find_held(ModelDatabase& db, const Lease& l) {
   const auto at = db.queue.find({{l.lane, l.channel, l.tenant}, l.position});
-  const bool held =
-      at != db.queue.end() && at->second.id == l.id && at->second.fence == l.fence && at->second.node != 0;
+  const bool held = at != db.queue.end() && at->second.id == l.id &&
+                    (at->second.fence == l.fence || canary("no_fence")) && at->second.node != 0;
   return held ? at : db.queue.end();
 }
 
@@ -27,6 +28,7 @@ void note_late(ModelDatabase& db, Instant now, const Completion& completion) {
   const bool repeated = own != db.attempts.end() && own->second.end.outcome == end.outcome &&
                         own->second.end.started_at == end.started_at && own->second.end.ended_at == end.ended_at;
   if (!repeated) db.attempts.emplace(AttemptKey{l.id, fence, 1}, AttemptRow{l.attempt, 0, l.provider, end});
+  if (canary("late_over_settled") && db.settled.contains(l.id)) db.settled.at(l.id).reason = Reason::LateAnswer;
   if (end.outcome != OutcomeKind::Accepted || db.settled.contains(l.id)) return;
   if (!db.take_deferred(l.id) && db.parked.erase(l.id) == 0 && !db.drop_waiting(l.id)) return;
   const bool delivered = completion.verdict.state == DeliveryState::Delivered;
@@ -106,6 +108,7 @@ Result<std::vector<Claim>> ModelSession::claim(Instant now, const ClaimRequest& 
       const Lease lease{group.lane,  group.channel, group.tenant, at->first.position, row.id, row.fence,
                         row.attempt, row.provider,  now};
       claims.push_back({lease, db->deliveries.at(row.id)});
+      if (canary("no_write_ahead")) row = QueueRow{row.id, 0, row.fence - 1, row.attempt - 1, 0, row.guarantee};
       --left;
     }
   }
@@ -147,6 +150,7 @@ Result<QueueStore::Promoted> ModelSession::promote(Instant now, std::size_t coun
     const WaitingRow row = std::move(at->second);
     db->deferred.erase(at);
     db->due_of.erase(id);
+    if (canary("lost_promotion") && id % 7 == 0) continue;
     db->queue.emplace(QueueKey{row.group, ids().next(now)}, QueueRow{.id = id,
                                                                      .fence = row.fence,
                                                                      .attempt = row.attempt,

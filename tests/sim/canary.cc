@@ -1,0 +1,33 @@
+#include "sim/canary.h"
+
+#include "base/canary.h"
+
+namespace postrider::sim {
+namespace {
+std::string& planted() {
+  static std::string name;
+  return name;
+}
+}  // namespace
+
+bool has_canaries() {
+#ifdef POSTRIDER_CANARIES
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::vector<std::string> canary_names() {
+  return {"ack_before_commit", "no_dedup",          "no_fence",       "no_write_ahead",   "unclear_repeated",
+          "no_call_cap",       "silent_take_over",  "dropped_record", "expiry_ignored",   "lease_ignored",
+          "called_given_back", "late_over_settled", "lost_promotion", "half_an_expansion"};
+}
+
+void plant(const std::string& name) { planted() = name; }
+
+}  // namespace postrider::sim
+
+#ifdef POSTRIDER_CANARIES
+bool postrider::canary(std::string_view name) { return sim::planted() == name; }
+#endif

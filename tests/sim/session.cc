@@ -1,0 +1,139 @@
+#include "sim/session.h"
+
+#include "sim/world.h"
+
+namespace postrider::sim {
+namespace {
+const Error kGone{ErrorCode::Unavailable, "the store cannot be reached"};
+const Error kUnknown{ErrorCode::Ambiguous, "the answer to a commit was lost"};
+}  // namespace
+
+template <class Verb>
+auto SimSession::read(const char* name, Verb verb) -> decltype(verb()) {
+  world_.set_database_clock();
+  if (world_.store_is_gone() || world_.faults().strikes(Fault::StoreRefuses)) {
+    world_.note("store refuses", name);
+    return kGone;
+  }
+  return verb();
+}
+
+template <class Verb>
+auto SimSession::write(const char* name, Verb verb) -> decltype(verb()) {
+  world_.set_database_clock();
+  if (world_.store_is_gone() || world_.faults().strikes(Fault::StoreRefuses)) {
+    world_.note("store refuses", name);
+    return kGone;
+  }
+  if (world_.faults().strikes(Fault::CommitUnknown)) {
+    world_.note("commit unknown, not done", name);
+    return kUnknown;
+  }
+  auto result = verb();
+  if (result && world_.faults().strikes(Fault::AnswerLost)) {
+    world_.note("answer lost", name);
+    return kUnknown;
+  }
+  return result;
+}
+
+Result<std::vector<std::vector<Admitted>>> SimSession::accept(Instant now, std::span<const IntakeGroup> groups) {
+  return write("accept", [&] { return real_->accept(now, groups); });
+}
+
+Result<ExpandReport> SimSession::expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) {
+  if (world_.database().outbox.empty()) return ExpandReport{};  // a look that finds nothing
+  return write("expand", [&] {
+    auto report = real_->expand(now, node, rows_max, decide);
+    if (report) {
+      for (const Claim& claim : report->owned) world_.leased(claim, node);
+    }
+    return report;
+  });
+}
+
+Result<std::vector<ExpandWork>> SimSession::claim_expand(Instant now, NodeId node, std::size_t count) {
+  const auto& queue = world_.database().queue;
+  const bool any = std::any_of(queue.begin(), queue.end(),
+                               [](const auto& entry) { return entry.first.group.channel == Channel::Expand; });
+  if (!any) return std::vector<ExpandWork>{};
+  return write("claim_expand", [&] { return real_->claim_expand(now, node, count); });
+}
+
+Result<ExpandReport> SimSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+  return write("expand_chunk", [&] { return real_->expand_chunk(now, lease, chunk); });
+}
+
+Result<Done> SimSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
+                                      std::string detail) {
+  return write("defer_expand", [&] { return real_->defer_expand(now, lease, due_at, reason, std::move(detail)); });
+}
+
+Result<std::vector<QueueHead>> SimSession::heads() {
+  return read("heads", [&] { return real_->heads(); });
+}
+
+Result<std::vector<Claim>> SimSession::claim(Instant now, const ClaimRequest& request) {
+  return write("claim", [&] {
+    auto claims = real_->claim(now, request);
+    if (claims) {
+      for (const Claim& claim : *claims) world_.leased(claim, request.node);
+    }
+    return claims;
+  });
+}
+
+Result<std::vector<Recorded>> SimSession::record(Instant now, std::span<const Completion> completions) {
+  return write("record", [&] {
+    auto results = real_->record(now, completions);
+    if (results) {
+      for (std::size_t i = 0; i < completions.size(); ++i) world_.recorded(completions[i], (*results)[i]);
+    }
+    return results;
+  });
+}
+
+Result<Done> SimSession::release(Instant now, std::span<const Lease> leases) {
+  return write("release", [&] { return real_->release(now, leases); });
+}
+
+Result<QueueStore::Promoted> SimSession::promote(Instant now, std::size_t count) {
+  if (world_.database().deferred.empty()) return Promoted{};
+  return write("promote", [&] { return real_->promote(now, count); });
+}
+
+Result<std::vector<Claim>> SimSession::take_over(Instant now, NodeId node, std::size_t count) {
+  return write("take_over", [&] {
+    auto claims = real_->take_over(now, node, count);
+    if (claims) {
+      for (const Claim& claim : *claims) world_.leased(claim, node);
+    }
+    return claims;
+  });
+}
+
+Result<std::size_t> SimSession::expire(Instant now, std::size_t count) {
+  return write("expire", [&] { return real_->expire(now, count); });
+}
+
+Result<Instant> SimSession::database_now() {
+  return read("database_now", [&] { return real_->database_now(); });
+}
+
+Result<NodeLease> SimSession::join(Instant now, std::string_view name) {
+  return write("join", [&] { return real_->join(now, name); });
+}
+
+Result<std::vector<Peer>> SimSession::beat(Instant now, NodeId node) {
+  return write("beat", [&] {
+    auto peers = real_->beat(now, node);
+    if (peers) world_.beaten(node);
+    return peers;
+  });
+}
+
+Result<Done> SimSession::remove(NodeId node) {
+  return write("remove", [&] { return real_->remove(node); });
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,422 @@
+#include "sim/world.h"
+
+#include <cstdio>
+
+#include "base/limits.h"
+#include "providers/adapters.h"
+#include "sim/session.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::size_t kOrdersMin = 20;
+constexpr std::size_t kOrdersSpread = 40;
+constexpr Duration kTroubleEvery = std::chrono::milliseconds{500};
+constexpr Duration kQuietEnough = std::chrono::seconds{8};
+constexpr std::uint64_t kFaultsMin = 20;
+constexpr std::uint64_t kStepsMax = 3'000'000;
+constexpr Duration kRestMax = std::chrono::hours{24 * 14};
+
+std::string_view kTypes[] = {"order.least", "order.once", "order.reconcile"};
+
+Duration seconds_between(Prng& random, int from, int to) {
+  return std::chrono::milliseconds{from * 1000 +
+                                   static_cast<int>(random.below(static_cast<std::uint64_t>(to - from) * 1000))};
+}
+
+Result<CompiledText> text(const char* body) { return CompiledText::compile(body); }
+
+}  // namespace
+
+World::World(std::uint64_t seed, Trace trace)
+    : seed_(seed), printing_(trace), random_(seed * 0x9E3779B97F4A7C15ULL + 1), faults_(random_), network_(*this) {
+  make_rules();
+  checkers_ = all_checkers(rules_);
+  places_ = 1 + static_cast<int>(random_.below(3));
+}
+
+World::~World() = default;
+
+// --- the world as it is configured
+
+void World::make_rules() {
+  const std::vector<std::string> tenants{"north", "south"};
+  auto session = std::move(store_.open_session()).value();
+  const auto tenant_ids = session->tenants(tenants).value();
+  const auto provider_ids = session->providers(std::vector<std::string>{"hook", "mail"}).value();
+  for (std::size_t i = 0; i < tenants.size(); ++i) rules_.tenants.push_back({tenant_ids[i], tenants[i], {}});
+  owned_adapters_.push_back(make_webhook({.name = "hook", .type = "webhook", .channel = Channel::Webhook}).value());
+  owned_adapters_.push_back(
+      make_smtp({.name = "mail", .type = "smtp", .channel = Channel::Email, .values = {{"from", "a@example.test"}}})
+          .value());
+  const Channel channels[] = {Channel::Webhook, Channel::Email};
+  const int window = 4 << random_.below(5);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ProviderId id = provider_ids[i];
+    rules_.providers.push_back({.id = id,
+                                .name = i == 0 ? "hook" : "mail",
+                                .channel = channels[i],
+                                .window = window,
+                                .connections = std::max(1, window / 2),
+                                .ahead = random_.below(2) == 0 ? 0 : window / 4});
+    rules_.chains[channels[i]] = {id};
+    adapters_[id] = owned_adapters_[i].get();
+  }
+  const Guarantee guarantees[] = {Guarantee::AtLeastOnce, Guarantee::AtMostOnce, Guarantee::Reconcile};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Route route{.type = std::string{kTypes[i]}, .guarantee = guarantees[i]};
+    route.recipients.push_back({Channel::Webhook, "urls", RecipientShape::Array});
+    route.recipients.push_back({Channel::Email, "mails", RecipientShape::Array});
+    rules_.routes.push_back(std::move(route));
+    for (const Channel channel : channels) {
+      Template made{
+          .key = fmt::format("t-{}-{}", i, to_text(channel)), .type = std::string{kTypes[i]}, .channel = channel};
+      made.subject = text("{{ref}}").value();
+      made.body = text("{\"ref\":\"{{ref}}\"}").value();
+      rules_.templates.push_back(std::move(made));
+    }
+  }
+  Policy policy{.kind = PolicyKind::Exponential};
+  policy.base = seconds_between(random_, 1, 60);
+  policy.cap = std::chrono::minutes{16};
+  policy.attempts_max = 2 + static_cast<int>(random_.below(5));
+  policy.timeout = seconds_between(random_, 3, 30);
+  policy.jitter = std::chrono::milliseconds{random_.below(1000)};
+  rules_.policies.push_back({.policy = policy});
+  rules_.index();
+}
+
+std::unique_ptr<StoreSession> World::open_session() {
+  return std::make_unique<SimSession>(*this, std::move(store_.open_session()).value());
+}
+
+Duration World::moment(int milliseconds) {
+  return Duration{static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(milliseconds) * 1000))};
+}
+
+// --- processes
+
+void World::start_process(int place) {
+  starting_.erase(place);
+  const Owner owner = ++last_owner_;
+  auto process = std::make_unique<Process>(*this, owner, place);
+  if (!process->begin()) {
+    starting_.insert(place);
+    clock_.after(std::chrono::seconds{1}, kWorld, Kind::Once, [this, place] { start_process(place); });
+    return;
+  }
+  processes_.emplace(owner, std::move(process));
+}
+
+void World::ended(Process& process) {
+  const auto found = processes_.find(process.self());
+  if (found == processes_.end()) return;
+  note("ends", fmt::format("node {}", process.node()));
+  const int place = process.place();
+  network_.forget(process.self());
+  ended_.push_back(std::move(found->second));  // its own step may still be running
+  processes_.erase(found);
+  starting_.insert(place);
+  const Duration wait = faults_.healed() ? std::chrono::milliseconds{100} : seconds_between(random_, 0, 15);
+  clock_.after(wait, kWorld, Kind::Once, [this, place] { start_process(place); });
+}
+
+void World::crash(Owner owner) {
+  Process& process = *processes_.at(owner);
+  note("crash", fmt::format("node {}", process.node()));
+  ended(process);
+}
+
+Process* World::any_process() {
+  std::vector<Process*> able;
+  for (const auto& [owner, process] : processes_) {
+    if (process->accepts()) able.push_back(process.get());
+  }
+  return able.empty() ? nullptr : able[random_.below(able.size())];
+}
+
+// --- producers
+
+void World::plan_orders() {
+  const std::size_t count = kOrdersMin + random_.below(kOrdersSpread);
+  sending_ends_ = seconds_between(random_, 5, 40);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int number = static_cast<int>(i);
+    orders_.push_back(make_order(number));
+    rows_.push_back(make_row(orders_.back(), number));
+    const Duration at{static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(sending_ends_.count())))};
+    clock_.after(at, kWorld, Kind::Once, [this, number] { send(number); });
+  }
+}
+
+Order World::make_order(int number) {
+  Order order;
+  order.tenant = random_.below(3) == 0 ? "south" : "north";
+  if (random_.below(2) == 0) order.key = fmt::format("key-{}", number);
+  order.id = format_uuid(make_uuid7(clock_.instant(), random_.next(), random_.next()));
+  const std::uint64_t draw = random_.below(40);
+  if (draw == 0) {
+    order.ends = MessageState::Ignored;
+    return order;
+  }
+  const bool crowd = draw == 1 && random_.below(12) == 0;  // more than one expansion can make: in chunks
+  const std::uint64_t recipients = crowd ? kDeliveriesPerExpansionMax + 20 : 1 + random_.below(4);
+  for (std::uint64_t i = 0; i < recipients; ++i) {
+    const std::string ref = fmt::format("m{}-r{}", number, i);
+    order.recipients.push_back(random_.below(2) == 0 ? "https://" + ref + ".example.test/in" : ref + "@example.test");
+  }
+  return order;
+}
+
+OutboxRow World::make_row(const Order& order, int number) {
+  OutboxRow row;
+  row.tenant = order.tenant;
+  row.id = order.id;
+  row.idempotency_key = order.key;
+  row.type = order.ends ? "nobody.knows" : std::string{kTypes[random_.below(3)]};
+  std::string urls;
+  std::string mails;
+  for (const std::string& recipient : order.recipients) {
+    std::string& list = recipient.starts_with("https:") ? urls : mails;
+    if (!list.empty()) list += ',';
+    list += '"' + recipient + '"';
+  }
+  row.payload = fmt::format(R"({{"ref":"m{}","urls":[{}],"mails":[{}]}})", number, urls, mails);
+  const std::string_view lanes[] = {"", "priority", "standard", "bulk"};
+  row.lane = lanes[random_.below(4)];
+  if (random_.below(6) == 0) row.due_at = format_instant(clock_.instant() + seconds_between(random_, 1, 600));
+  if (random_.below(6) == 0) row.expires_at = format_instant(clock_.instant() + seconds_between(random_, 60, 3600));
+  return row;
+}
+
+// By SQL: the commit is the promise. By HTTP: the answer is, and until it comes the producer sends again.
+void World::send(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  const Order& order = orders_[at];
+  if (random_.below(2) == 0) {
+    // Inserting under an id that an earlier HTTP request left unanswered would be a second producer; one way for each.
+    database_->insert_outbox(rows_[at]);
+    note("inserted", order.id);
+    tell([&](Checker& checker) { checker.promised(order, order.id); });
+    if (faults_.strikes(Fault::RepeatedSend)) database_->insert_outbox(rows_[at]);
+    return;
+  }
+  unanswered_.insert(number);
+  repeat_until_answered(number);
+}
+
+void World::repeat_until_answered(int number) {
+  if (!unanswered_.contains(number)) return;
+  const auto at = static_cast<std::size_t>(number);
+  if (Process* process = any_process()) {
+    process->accept(orders_[at], {rows_[at]});
+    if (faults_.strikes(Fault::RepeatedSend)) {
+      if (Process* other = any_process()) other->accept(orders_[at], {rows_[at]});
+    }
+  }
+  clock_.after(seconds_between(random_, 2, 6), kWorld, Kind::Once, [this, number] { repeat_until_answered(number); });
+}
+
+void World::answered(const Order& order, const Result<std::vector<std::vector<Admitted>>>& admitted) {
+  if (!admitted) return;
+  const Admitted& first = admitted->front().front();
+  POSTRIDER_CHECK(first.verdict != Admission::KeyReused);
+  note("acknowledged", order.id);
+  tell([&](Checker& checker) { checker.promised(order, format_uuid(first.first)); });
+  for (const int number : std::set<int>{unanswered_}) {
+    if (orders_[static_cast<std::size_t>(number)].id == order.id) unanswered_.erase(number);
+  }
+}
+
+// An expiry that passed before anybody took the message: the producer is told, and nothing is kept.
+void World::refused(const Order& order) {
+  note("refused", order.id);
+  for (const int number : std::set<int>{unanswered_}) {
+    if (orders_[static_cast<std::size_t>(number)].id == order.id) unanswered_.erase(number);
+  }
+}
+
+// --- what goes wrong
+
+void World::plan_trouble() {
+  clock_.after(kTroubleEvery, kWorld, Kind::Once, [this] {
+    if (faults_.healed()) return;
+    trouble();
+    plan_trouble();
+  });
+}
+
+void World::trouble() {
+  for (const auto& [owner, process] : std::map<Owner, Process*>{[&] {
+         std::map<Owner, Process*> all;
+         for (const auto& [id, each] : processes_) all.emplace(id, each.get());
+         return all;
+       }()}) {
+    if (faults_.strikes(Fault::Crash)) {
+      crash(owner);
+    } else if (faults_.strikes(Fault::Stall)) {
+      process->asleep_until = clock_.now() + seconds_between(random_, 1, 25);
+      note("stalls", fmt::format("node {}", process->node()));
+    } else if (faults_.strikes(Fault::Restart)) {
+      process->stop();
+    }
+  }
+  if (faults_.strikes(Fault::StoreGone)) {
+    store_gone_until_ = clock_.now() + seconds_between(random_, 0, 20);
+    note("store gone", format_duration(store_gone_until_ - clock_.now()));
+  }
+  if (faults_.strikes(Fault::ClockStep)) {
+    const Duration by = seconds_between(random_, 0, 7200) - std::chrono::hours{1};
+    clock_step_ += by;
+    note("clock step", format_duration(by));
+  }
+  if (faults_.strikes(Fault::ProviderDown)) {
+    const auto provider = rules_.providers[random_.below(rules_.providers.size())].id;
+    network_.provider_down(provider, clock_.now() + seconds_between(random_, 10, 6 * 3600));
+    note("provider down", std::to_string(provider));
+  }
+}
+
+void World::heal() {
+  note("healed", "");
+  faults_.heal();
+  for (const auto& [owner, process] : processes_) process->asleep_until.reset();
+}
+
+// --- running
+
+bool World::at_rest() const {
+  if (!unanswered_.empty() || !starting_.empty() || processes_.empty()) return false;
+  if (!database_->outbox.empty() || !database_->queue.empty() || !database_->deferred.empty()) return false;
+  return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) { return entry.second->idle(); });
+}
+
+void World::step() {
+  Clockwork::Entry entry = clock_.pop();
+  ++steps_;
+  ended_.clear();
+  if (entry.owner != kWorld) {
+    const auto process = processes_.find(entry.owner);
+    if (process == processes_.end()) return;
+    const auto& asleep_until = process->second->asleep_until;
+    if (asleep_until && clock_.now() < *asleep_until) {
+      entry.at = *asleep_until;
+      clock_.push(std::move(entry));
+      return;
+    }
+  }
+  mix(static_cast<std::uint64_t>(clock_.now().count()) * 31 + static_cast<std::uint64_t>(entry.owner));
+  entry.action();
+}
+
+// Hours in which only heartbeats would be heard are not played. Everybody who is awake beats on arrival, as they would
+// have all the time.
+void World::skip_quiet_time() {
+  if (!database_->outbox.empty() || !database_->queue.empty()) return;
+  Duration until = clock_.next_once();
+  if (!database_->deferred.empty()) {
+    const Instant due = database_->deferred.begin()->first.first;
+    until = std::min(until, due - clock_.instant() - clock_step_ + clock_.now());
+  }
+  if (until == Duration::max() || until - clock_.now() < kQuietEnough) return;
+  for (const auto& [owner, process] : processes_) {
+    if (process->asleep_until && *process->asleep_until > clock_.now()) return;
+    if (!process->idle()) return;
+  }
+  clock_.skip_to(until - std::chrono::seconds{1});
+  std::vector<Process*> awake;
+  for (const auto& [owner, process] : processes_) awake.push_back(process.get());
+  for (Process* process : awake) process->beat_now();
+}
+
+void World::look() {
+  tell([&](Checker& checker) { checker.look(*database_); });
+}
+
+Outcome World::run() {
+  for (int place = 0; place < places_; ++place) start_process(place);
+  plan_orders();
+  plan_trouble();
+  look();
+  Duration next_look = std::chrono::seconds{2};
+  const auto limit = [&] { return steps_ > kStepsMax; };
+  // Faults strike while orders come in and for a while after, until there were enough of them.
+  Duration troubled = sending_ends_ + seconds_between(random_, 5, 60);
+  const Duration longest = troubled + std::chrono::minutes{30};
+  while (!limit() && (clock_.now() < troubled || (faults_.total() < kFaultsMin && clock_.now() < longest))) {
+    step();
+    if (clock_.now() >= next_look) {
+      look();
+      next_look = clock_.now() + std::chrono::seconds{5};
+    }
+  }
+  heal();
+  const Duration healed = clock_.now();
+  while (!limit() && !at_rest() && clock_.now() - healed < kRestMax) {
+    step();
+    skip_quiet_time();
+  }
+  look();
+  Outcome outcome{.seed = seed_,
+                  .deliveries = database_->deliveries.size(),
+                  .faults = faults_.total(),
+                  .steps = steps_,
+                  .trace = trace_,
+                  .simulated = clock_.now()};
+  if (!at_rest()) {
+    outcome.violations.push_back(
+        {"settles", fmt::format("{} after healing: {} in the outbox, {} in the queue, {} deferred, {} unanswered",
+                                format_duration(clock_.now() - healed), database_->outbox.size(),
+                                database_->queue.size(), database_->deferred.size(), unanswered_.size())});
+  } else {
+    tell([&](Checker& checker) { checker.at_rest(*database_); });
+  }
+  for (const auto& checker : checkers_) {
+    outcome.violations.insert(outcome.violations.end(), checker->violations().begin(), checker->violations().end());
+  }
+  return outcome;
+}
+
+// --- what the checkers are shown
+
+void World::leased(const Claim& claim, NodeId node) {
+  delivery_of_[claim.delivery.recipient] = claim.delivery.id;
+  note("leased", fmt::format("delivery {} fence {} to node {}", claim.delivery.id, claim.lease.fence, node));
+  tell([&](Checker& checker) { checker.leased(claim, node); });
+}
+void World::recorded(const Completion& completion, Recorded result) {
+  note(result == Recorded::Applied ? "recorded" : "stale",
+       fmt::format("delivery {} fence {} as {}: {}", completion.lease.id, completion.lease.fence,
+                   to_text(completion.verdict.state), code_of(completion.verdict.reason)));
+  tell([&](Checker& checker) { checker.recorded(completion, result); });
+}
+void World::beaten(NodeId node) {
+  for (const auto& [owner, process] : processes_) {
+    if (process->node() == node) process->last_beat = clock_.now();
+  }
+}
+void World::call_begins(const CallFacts& facts) {
+  note("calls", fmt::format("delivery {} fence {} by node {}", facts.delivery, facts.fence, facts.node));
+  tell([&](Checker& checker) { checker.call_begins(facts); });
+}
+void World::call_not_counted(RowId delivery) {
+  tell([&](Checker& checker) { checker.call_not_counted(delivery); });
+}
+void World::effect(const CallFacts& facts) {
+  note("takes effect", fmt::format("delivery {} fence {}", facts.delivery, facts.fence));
+  tell([&](Checker& checker) { checker.effect(facts); });
+}
+
+RowId World::delivery_of(const std::string& recipient) {
+  const auto found = delivery_of_.find(recipient);
+  return found == delivery_of_.end() ? 0 : found->second;
+}
+
+void World::note(std::string_view what, std::string_view about) {
+  for (const char c : what) mix(static_cast<std::uint8_t>(c));
+  for (const char c : about) mix(static_cast<std::uint8_t>(c));
+  if (printing_ == Trace::Print)
+    fmt::print("{:>14.6f}  {:<24} {}\n", static_cast<double>(clock_.now().count()) / 1e6, what, about);
+}
+
+}  // namespace postrider::sim
