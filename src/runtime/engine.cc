@@ -17,17 +17,21 @@ constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
 constexpr Duration kPollBusy = std::chrono::microseconds{250};
 // Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
 // disk and the processors stay free for those who bring it.
-constexpr Duration kGather = std::chrono::milliseconds{2};
 constexpr std::size_t kGatherFrom = 3;    // rows at once
 constexpr std::size_t kGatherUpTo = 100;  // from here on a batch is large enough by itself
-constexpr bool worth_gathering(std::size_t rows) { return rows >= kGatherFrom && rows < kGatherUpTo; }
+constexpr Duration gathering(std::size_t rows) {
+  if (rows < kGatherFrom || rows >= kGatherUpTo) return Duration{};
+  return std::chrono::milliseconds{rows < 4 * kGatherFrom ? 2 : 5};
+}
 constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
 constexpr Duration kBusyFor = std::chrono::seconds{1};
 constexpr Duration kStorePause = std::chrono::milliseconds{200};  // after a store error, before the next try
 constexpr Duration kClockEvery = std::chrono::seconds{10};
 
-void pause(Duration d) { std::this_thread::sleep_for(d); }
+void pause(Duration d) {
+  if (d > Duration{}) std::this_thread::sleep_for(d);
+}
 
 }  // namespace
 
@@ -200,7 +204,7 @@ void Engine::run_records(StoreSession& session) {
         POSTRIDER_FAULT_POINT("after_record");
         if (recorded) {
           note_success();
-          if (worth_gathering(job.record->size()) && !stopping_.load()) pause(kGather);
+          if (!stopping_.load()) pause(gathering(job.record->size()));
           events_.put(event::RecordDone{std::move(*recorded)});
         } else {
           note_error("recording outcomes", recorded.error());
@@ -247,7 +251,7 @@ void Engine::run_expand(StoreSession& session) {
     if (rows > 0) last_row = now;
     hand_on(*report);
     if (last_row == now) {
-      if (worth_gathering(rows)) pause(kGather);
+      pause(gathering(rows));
       continue;
     }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
