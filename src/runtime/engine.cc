@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/thread_name.h"
-#include "runtime/fault.h"
 #include "runtime/log.h"
 
 namespace postrider {
@@ -287,10 +287,12 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
     }
     for (const NodeId dead : report->found_dead) log_warning("node {} stopped beating; its work is taken over", dead);
     if (!report->taken_over.empty()) {
+      POSTRIDER_FAULT_POINT("after_take_over");
       log_warning("took over {} deliveries of a lost node; their outcome is unclear", report->taken_over.size());
       events_.put(event::TookOver{std::move(report->taken_over)});
     }
     if (!report->promoted.empty()) {
+      POSTRIDER_FAULT_POINT("after_promote");
       const bool expand_work = std::any_of(report->promoted.begin(), report->promoted.end(),
                                            [](const QueueGroup& group) { return group.channel == Channel::Expand; });
       if (expand_work) expand_bell_.ring();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/text.h"
 #include "store/postgres/rows.h"
 
@@ -99,6 +100,7 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
     if (!add_dedups(c, entries).empty())
       throw Failure{ErrorCode::Unavailable, "a key was taken at the same moment", true};
     write_outbox(c, rows);
+    POSTRIDER_FAULT_POINT("in_accept");
     return verdicts;
   });
 }

@@ -1,4 +1,4 @@
-#include "runtime/fault.h"
+#include "base/fault.h"
 
 #ifdef POSTRIDER_FAULT_POINTS
 #include <signal.h>
@@ -40,7 +40,14 @@ const Fault& wanted() {
 
 }  // namespace
 
-void pass_fault_point(const char* name) {
+bool is_fault_wanted(std::string_view name) { return wanted().point == name; }
+
+std::string fault_setting(const char* name, std::string_view usual) {
+  const char* const text = std::getenv(name);
+  return std::string{text != nullptr ? text : usual};
+}
+
+void pass_fault_point(std::string_view name) {
   static std::atomic<int> passed{0};
   const Fault& fault = wanted();
   if (fault.point != name || passed.fetch_add(1) + 1 != fault.nth) return;
