@@ -51,7 +51,7 @@ class ByHttp(threading.Thread):
         super().__init__()
         self.options, self.ledger, self.number = options, ledger, number
         self.random = random.Random(f"{options.seed} http {number}")
-        self.connection = None
+        self.connections = {}
         self.made = 0
         self.name_of_run = f"h{number}-{options.seed}"
 
@@ -95,21 +95,22 @@ class ByHttp(threading.Thread):
         return False
 
     def post(self, messages):
+        target = self.random.choice(self.options.targets)
         try:
-            if self.connection is None:
-                host, _, port = self.random.choice(self.options.targets).partition(":")
-                self.connection = http.client.HTTPConnection(host, int(port), timeout=5)
+            if target not in self.connections:
+                host, _, port = target.partition(":")
+                self.connections[target] = http.client.HTTPConnection(host, int(port), timeout=5)
             with open(self.options.api_key, encoding="ascii") as file:
                 headers = {"authorization": "Bearer " + file.read().strip(), "content-type": "application/json"}
             body = messages
             if len(messages) == 1:
                 body = {name: value for name, value in messages[0].items() if name != "idempotency_key"}
                 headers["idempotency-key"] = messages[0]["idempotency_key"]
-            self.connection.request("POST", "/api/v1/messages", json.dumps(body).encode(), headers)
-            reply = self.connection.getresponse()
+            self.connections[target].request("POST", "/api/v1/messages", json.dumps(body).encode(), headers)
+            reply = self.connections[target].getresponse()
             return reply.status, json.loads(reply.read())
         except (OSError, http.client.HTTPException, ValueError):
-            self.connection = None
+            self.connections.pop(target).close()
             return 0, None
 
 

@@ -4,6 +4,7 @@ stopped (SIGSTOP) until the other has taken its work over, and goes on then: its
 
   nodes.py [--takeovers N] [--pauses N]"""
 import concurrent.futures
+import json
 import random
 import signal
 import sys
@@ -14,8 +15,8 @@ from world import FAULTS_BINARY, Failed, PostgresStore, World
 
 RESUMED_WITHIN = 10.0
 AT_ONCE = 4  # most of the time is spent in waiting
-# Where a node is stopped; None: wherever it is.
-PAUSED_AT = ["before_call", "after_connect", "before_response", "before_record", None]
+# Where a node is stopped, and up to which passing of it; None: wherever it is.
+PAUSED_AT = [("before_call", 60), ("after_connect", 3), ("before_response", 60), ("before_record", 60), (None, 0)]
 
 
 class Pair:
@@ -53,6 +54,13 @@ class Pair:
         return self.world.store.numbers(f"SELECT (SELECT count(*) FROM postrider.settled WHERE id IN ({ids})) + "
                                         f"(SELECT count(*) FROM postrider.parked WHERE id IN ({ids}))")[0] == len(deliveries)
 
+    def calls_after(self, moment, deliveries):
+        """The provider's lines about these deliveries since then."""
+        messages = {row[0] for row in world.psql(self.world.store.url, f"SELECT uuid FROM postrider.delivery WHERE id IN ({', '.join(deliveries)})")}
+        with open(self.world.provider_ledger, encoding="utf-8") as file:
+            calls = [json.loads(line) for line in file]
+        return [call for call in calls if call["t"] > moment and call["message"] in messages]
+
 
 def take_over(options, number):
     """Kills a node in the middle of its calls; gives the seconds until everything that it held was finished by the other."""
@@ -86,8 +94,8 @@ def is_stopped(engine):
 def pause(options, number):
     """Stops a node until it is taken for dead, and lets it go on."""
     with Pair(options, options.seed * 1000 + 500 + number) as pair:
-        point = PAUSED_AT[number % len(PAUSED_AT)]
-        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(20, 60)}:stop"} if point else {}
+        point, passings = PAUSED_AT[number % len(PAUSED_AT)]
+        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(1, passings)}:stop"} if point else {}
         engine = pair.world.start_engine(0, FAULTS_BINARY, fault).ready()
         node = pair.node_of(engine)
         if point is None:
@@ -95,13 +103,20 @@ def pause(options, number):
             engine.process.send_signal(signal.SIGSTOP)
         world.wait_for(f"the node stops at {point}", lambda: is_stopped(engine), 20)
         held = pair.held_by(node)
+        if not held:
+            raise Failed(f"the node that was stopped at {point} held nothing")
         world.wait_for("the other node takes over", lambda: not pair.held_by(node) and not pair.node_of(engine), 30, 0.1)
-        time.sleep(0.5)
+        world.wait_for("the other node finishes the work", lambda: pair.finished(held), 30, 0.1)
+        went_on = time.time_ns() // 1000
         engine.process.send_signal(signal.SIGCONT)
         world.wait_for("the node notices and starts anew", lambda: "started anew" in engine.text(), 30, 0.1)
         pair.world.settle()
         late = pair.world.store.numbers("SELECT count(*) FROM postrider.attempt WHERE seq = 1")[0]
         said = pair.world.check()
+        # Between the last look at the lease and the socket only a pause can stand; everywhere else the node sees that it is too late.
+        calls = pair.calls_after(went_on, held)
+        if calls and point != "after_connect":
+            raise Failed(f"a node that was stopped at {point} past its lease began a call: {calls[0]}")
     print(f"stopped at {point or 'any place'}: {len(held)} deliveries taken over, {late} late answers on record; {said}", flush=True)
 
 
