@@ -7,13 +7,21 @@
 
 namespace postrider {
 namespace {
+
+constexpr std::int64_t kQuestionUsMax = 200'000;
+
 std::int64_t monotonic_us() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
 }  // namespace
 
-void DatabaseClock::set(Instant database_now) {
-  offset_us_.store(to_us(database_now) - monotonic_us(), std::memory_order_relaxed);
+Duration DatabaseClock::asking() { return Duration{monotonic_us()}; }
+
+void DatabaseClock::set(Instant database_now, Duration asked) {
+  const std::int64_t took = monotonic_us() - asked.count();
+  if (took > kQuestionUsMax && offset_us_.load(std::memory_order_relaxed) != 0) return;
+  offset_us_.store(to_us(database_now) - (asked.count() + took / 2), std::memory_order_relaxed);
 }
 Instant DatabaseClock::now() const {
   return instant_from_us(monotonic_us() + offset_us_.load(std::memory_order_relaxed));

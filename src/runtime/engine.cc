@@ -83,8 +83,9 @@ Result<Done> Engine::launch(const char* name, Run run) {
 
 Result<Done> Engine::begin() {
   POSTRIDER_TRY(first, session());
+  const Duration asked = DatabaseClock::asking();
   POSTRIDER_TRY(database_now, first->database_now());
-  clock_.set(database_now);
+  clock_.set(database_now, asked);
   POSTRIDER_TRY(joined, first->join(clock_.now(), parts_.node_name));
   lease_ = joined;
   ids_.emplace(lease_.slot);
@@ -260,7 +261,11 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
   while (!workers_stop_.load()) {
     const Instant now = clock_.now();
     if (now >= next_clock) {
-      if (auto database_now = session.database_now()) clock_.set(*database_now);
+      const Duration asked = DatabaseClock::asking();
+      if (auto database_now = session.database_now()) {
+        POSTRIDER_FAULT_POINT("after_clock");
+        clock_.set(*database_now, asked);
+      }
       next_clock = clock_.now() + kClockEvery;
     }
     auto report = stage.turn(now);

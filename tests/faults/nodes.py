@@ -15,8 +15,10 @@ from world import FAULTS_BINARY, Failed, PostgresStore, World
 
 RESUMED_WITHIN = 10.0
 AT_ONCE = 4  # most of the time is spent in waiting
-# Where a node is stopped, and up to which passing of it; None: wherever it is.
-PAUSED_AT = [("before_call", 60), ("after_connect", 3), ("before_response", 60), ("before_record", 60), (None, 0)]
+# Where a node is stopped, from which and up to which passing of it; None: wherever it is. The clock is read twice at the start, and then
+# every ten seconds.
+PAUSED_AT = [("after_clock", 3, 4), ("before_call", 1, 60), ("after_connect", 1, 3), ("before_response", 1, 60), ("before_record", 1, 60),
+             (None, 0, 0)]
 
 
 class Pair:
@@ -94,14 +96,18 @@ def is_stopped(engine):
 def pause(options, number):
     """Stops a node until it is taken for dead, and lets it go on."""
     with Pair(options, options.seed * 1000 + 500 + number) as pair:
-        point, passings = PAUSED_AT[number % len(PAUSED_AT)]
-        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(1, passings)}:stop"} if point else {}
+        point, first, last = PAUSED_AT[number % len(PAUSED_AT)]
+        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(first, last)}:stop"} if point else {}
         engine = pair.world.start_engine(0, FAULTS_BINARY, fault).ready()
         node = pair.node_of(engine)
+        if point == "after_clock":  # with calls that wait for a connection: those it must not begin afterwards
+            time.sleep(8.5)
+            pair.world.set_provider("hang")
         if point is None:
             pair.wait_for_held(node)
             engine.process.send_signal(signal.SIGSTOP)
         world.wait_for(f"the node stops at {point}", lambda: is_stopped(engine), 20)
+        pair.world.set_provider("well")
         held = pair.held_by(node)
         if not held:
             raise Failed(f"the node that was stopped at {point} held nothing")
