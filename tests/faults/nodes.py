@@ -142,7 +142,7 @@ def run(options):
 
 def add(parser):
     parser.add_argument("--takeovers", type=int, default=3)
-    parser.add_argument("--pauses", type=int, default=5)
+    parser.add_argument("--pauses", type=int, default=6)
 
 
 if __name__ == "__main__":

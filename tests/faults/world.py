@@ -49,6 +49,10 @@ timeout = "1s"
 """
 
 
+# Children end with their driver, however that ends. It execs, so the process is the program's own.
+OURS = ["setpriv", "--pdeathsig", "KILL", "--"]
+
+
 class Failed(Exception):
     """The run broke a promise; the text says which."""
 
@@ -151,7 +155,7 @@ class Engine:
         self.log_path = os.path.join(world.home, f"engine-{port}.log")
         self.begins_at = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen([binary, "--home", world.home, "serve", "--listen", f"127.0.0.1:{port}"], stdout=log, stderr=log,
+            self.process = subprocess.Popen([*OURS, binary, "--home", world.home, "serve", "--listen", f"127.0.0.1:{port}"], stdout=log, stderr=log,
                                             env={**os.environ, **(environment or {})})
 
     def text(self):
@@ -236,7 +240,7 @@ class World:
     # --- who takes part
 
     def start_provider(self, mode="harsh"):
-        self.provider = subprocess.Popen([sys.executable, os.path.join(HERE, "provider.py"), "--port", str(self.provider_port), "--ledger",
+        self.provider = subprocess.Popen([*OURS, sys.executable, os.path.join(HERE, "provider.py"), "--port", str(self.provider_port), "--ledger",
                                           self.provider_ledger, "--seed", str(self.seed), "--mode", mode])
         wait_for("the provider listens", lambda: self.set_provider(mode), 10)
 
@@ -252,7 +256,7 @@ class World:
 
     def start_client(self, nodes=1, synchronous="FULL"):
         targets = ",".join(f"127.0.0.1:{port}" for port in self.ports[:nodes])
-        self.client = subprocess.Popen([sys.executable, os.path.join(HERE, "client.py"), "--store", self.store.url, "--targets", targets,
+        self.client = subprocess.Popen([*OURS, sys.executable, os.path.join(HERE, "client.py"), "--store", self.store.url, "--targets", targets,
                                         "--api-key", os.path.join(self.home, "admin.key"), "--ledger", self.client_ledger, "--seed",
                                         str(self.seed), "--rate", str(self.options.rate), "--synchronous", synchronous])
 
@@ -327,6 +331,7 @@ def main(description, add, run):
     """Parses, runs and gives the exit code."""
     options = parse(description, add)
     options.replay = replay_command(options)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is cleaned up
     begun = time.monotonic()
     try:
         code = run(options) or 0
