@@ -104,6 +104,7 @@ def pause(options, number):
             time.sleep(8.5)
             pair.world.set_provider("hang")
         if point is None:
+            pair.world.set_provider("hang")  # so that it still holds in a moment what it holds now
             pair.wait_for_held(node)
             engine.process.send_signal(signal.SIGSTOP)
         world.wait_for(f"the node stops at {point}", lambda: is_stopped(engine), 20)
