@@ -16,9 +16,10 @@ from world import FAULTS_BINARY, Failed, PostgresStore, World
 RESUMED_WITHIN = 10.0
 AT_ONCE = 4  # most of the time is spent in waiting
 # Where a node is stopped, from which and up to which passing of it; None: wherever it is. The clock is read twice at the start, and then
-# every ten seconds.
+# every ten seconds. BUSY: wherever it is, and it goes on while the other node is calling for the same deliveries.
+BUSY = "any place, the other node busy"
 PAUSED_AT = [("after_clock", 3, 4), ("before_call", 1, 60), ("after_connect", 1, 3), ("before_response", 1, 60), ("before_record", 1, 60),
-             (None, 0, 0)]
+             (None, 0, 0), (BUSY, 0, 0)]
 
 
 class Pair:
@@ -31,7 +32,7 @@ class Pair:
     def __enter__(self):
         try:
             self.world.start_provider("well")
-            self.world.start_engine(1).ready()
+            self.other = self.world.start_engine(1).ready()
             self.world.start_client(nodes=2)
             self.world.wait_for_load()
         except BaseException:
@@ -97,23 +98,28 @@ def pause(options, number):
     """Stops a node until it is taken for dead, and lets it go on."""
     with Pair(options, options.seed * 1000 + 500 + number) as pair:
         point, first, last = PAUSED_AT[number % len(PAUSED_AT)]
-        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(first, last)}:stop"} if point else {}
+        fault = {"POSTRIDER_FAULT": f"{point}:{pair.random.randint(first, last)}:stop"} if last else {}
         engine = pair.world.start_engine(0, FAULTS_BINARY, fault).ready()
         node = pair.node_of(engine)
         if point == "after_clock":  # with calls that wait for a connection: those it must not begin afterwards
             time.sleep(8.5)
             pair.world.set_provider("hang")
-        if point is None:
+        if point in (None, BUSY):
             pair.world.set_provider("hang")  # so that it still holds in a moment what it holds now
             pair.wait_for_held(node)
             engine.process.send_signal(signal.SIGSTOP)
         world.wait_for(f"the node stops at {point}", lambda: is_stopped(engine), 20)
-        pair.world.set_provider("well")
+        if point != BUSY:
+            pair.world.set_provider("well")
         held = pair.held_by(node)
         if not held:
             raise Failed(f"the node that was stopped at {point} held nothing")
         world.wait_for("the other node takes over", lambda: not pair.held_by(node) and not pair.node_of(engine), 30, 0.1)
-        world.wait_for("the other node finishes the work", lambda: pair.finished(held), 30, 0.1)
+        if point == BUSY:
+            other = pair.node_of(pair.other)
+            world.wait_for("the other node calls", lambda: set(pair.held_by(other)) & set(held), 30)
+        else:
+            world.wait_for("the other node finishes the work", lambda: pair.finished(held), 30, 0.1)
         went_on = time.time_ns() // 1000
         engine.process.send_signal(signal.SIGCONT)
         world.wait_for("the node notices and starts anew", lambda: "started anew" in engine.text(), 30, 0.1)
@@ -122,7 +128,7 @@ def pause(options, number):
         said = pair.world.check()
         # Between the last look at the lease and the socket only a pause can stand; everywhere else the node sees that it is too late.
         calls = pair.calls_after(went_on, held)
-        if calls and point != "after_connect":
+        if calls and point not in ("after_connect", BUSY):
             raise Failed(f"a node that was stopped at {point} past its lease began a call: {calls[0]}")
     print(f"stopped at {point or 'any place'}: {len(held)} deliveries taken over, {late} late answers on record; {said}", flush=True)
 
@@ -143,7 +149,7 @@ def run(options):
 
 def add(parser):
     parser.add_argument("--takeovers", type=int, default=3)
-    parser.add_argument("--pauses", type=int, default=6)
+    parser.add_argument("--pauses", type=int, default=7)
 
 
 if __name__ == "__main__":
