@@ -10,16 +10,24 @@
 
 namespace postrider {
 namespace {
+
+constexpr std::int64_t kQuestionUsMax = 200'000;
+
 // Since the machine started, its sleep included: a lease must not look young after one.
 std::int64_t steady_us() {
   timespec at{};
   POSTRIDER_CHECK(::clock_gettime(CLOCK_BOOTTIME, &at) == 0);
   return std::int64_t{at.tv_sec} * 1'000'000 + at.tv_nsec / 1000;
 }
+
 }  // namespace
 
-void DatabaseClock::set(Instant database_now) {
-  offset_us_.store(to_us(database_now) - steady_us(), std::memory_order_relaxed);
+Duration DatabaseClock::asking() { return Duration{steady_us()}; }
+
+void DatabaseClock::set(Instant database_now, Duration asked) {
+  const std::int64_t took = steady_us() - asked.count();
+  if (took > kQuestionUsMax && offset_us_.load(std::memory_order_relaxed) != 0) return;
+  offset_us_.store(to_us(database_now) - (asked.count() + took / 2), std::memory_order_relaxed);
 }
 Instant DatabaseClock::now() const { return instant_from_us(steady_us() + offset_us_.load(std::memory_order_relaxed)); }
 

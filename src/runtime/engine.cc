@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/thread_name.h"
-#include "runtime/fault.h"
 #include "runtime/log.h"
 
 namespace postrider {
@@ -93,8 +93,9 @@ Result<Done> Engine::launch(const char* name, Run run) {
 
 Result<Done> Engine::begin() {
   POSTRIDER_TRY(first, session());
+  const Duration asked = DatabaseClock::asking();
   POSTRIDER_TRY(database_now, first->database_now());
-  clock_.set(database_now);
+  clock_.set(database_now, asked);
   POSTRIDER_TRY(joined, first->join(clock_.now(), parts_.node_name));
   lease_ = joined;
   ids_.emplace(lease_.slot);
@@ -275,7 +276,11 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
   while (!workers_stop_.load()) {
     const Instant now = clock_.steady();
     if (now >= next_clock) {
-      if (auto database_now = session.database_now()) clock_.set(*database_now);
+      const Duration asked = DatabaseClock::asking();
+      if (auto database_now = session.database_now()) {
+        POSTRIDER_FAULT_POINT("after_clock");
+        clock_.set(*database_now, asked);
+      }
       next_clock = clock_.steady() + kClockEvery;
     }
     auto report = stage.turn({clock_.now(), now});
@@ -302,10 +307,12 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
     }
     for (const NodeId dead : report->found_dead) log_warning("node {} stopped beating; its work is taken over", dead);
     if (!report->taken_over.empty()) {
+      POSTRIDER_FAULT_POINT("after_take_over");
       log_warning("took over {} deliveries of a lost node; their outcome is unclear", report->taken_over.size());
       events_.put(event::TookOver{std::move(report->taken_over)});
     }
     if (!report->promoted.empty()) {
+      POSTRIDER_FAULT_POINT("after_promote");
       const bool expand_work = std::any_of(report->promoted.begin(), report->promoted.end(),
                                            [](const QueueGroup& group) { return group.channel == Channel::Expand; });
       if (expand_work) expand_bell_.ring();

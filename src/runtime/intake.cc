@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault.h"
 #include "base/thread_name.h"
-#include "runtime/fault.h"
 
 namespace postrider {
 

@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 
+#include "base/fault.h"
+
 namespace postrider::net {
 namespace {
 
@@ -35,6 +37,7 @@ Awaitable<std::optional<Broken>> connect_one_of(Connection& c, const Addresses& 
     if (tries - i == 1) c.attempt_until = Steady::time_point::max();
     const auto endpoint = to_endpoint(addresses[i], c.target.port);
     error_code error;
+    POSTRIDER_FAULT_POINT("before_connect");
     c.stream.socket().open(endpoint.protocol(), error);
     if (!error) {
       const auto [connect_error] = co_await c.stream.socket().async_connect(endpoint, kToken);
@@ -44,6 +47,7 @@ Awaitable<std::optional<Broken>> connect_one_of(Connection& c, const Addresses& 
     if (!error && !c.killed_by) {
       error_code ignored;
       c.stream.socket().set_option(asio::ip::tcp::no_delay{true}, ignored);
+      POSTRIDER_FAULT_POINT("after_connect");
       co_return std::nullopt;
     }
     why = error.message();

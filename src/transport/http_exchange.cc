@@ -1,4 +1,5 @@
 // One request and its answer on an open connection.
+#include "base/fault.h"
 #include "transport/connection.h"
 
 namespace postrider::net {
@@ -20,9 +21,11 @@ Awaitable<Sending> send_request(Connection& c, Job& job) {
   while (job.written < total) {
     const std::size_t head_done = std::min(job.written, head.size());
     const std::size_t body_done = job.written - head_done;
-    const std::array<asio::const_buffer, 2> rest{asio::buffer(head) + head_done, asio::buffer(body) + body_done};
+    std::array<asio::const_buffer, 2> rest{asio::buffer(head) + head_done, asio::buffer(body) + body_done};
+    if (POSTRIDER_FAULT_WANTED("after_first_byte") && job.written == 0) rest = {asio::buffer(head, 1)};
     const auto [error, count] = co_await c.stream.write_some(rest);
     job.written += count;
+    if (job.written < total) POSTRIDER_FAULT_POINT("after_first_byte");
     if (!error) continue;
     // Under TLS a failed write may have put a part of its record on the wire, uncounted.
     const bool nothing = job.written == 0 && !c.stream.is_tls();
@@ -85,6 +88,7 @@ Awaitable<Exchange> http_exchange(Connection& c, Job& job) {
     if (c.used && !c.killed_by) failed.then = Exchange::Then::RepeatFresh;
     co_return failed;
   }
+  POSTRIDER_FAULT_POINT("before_response");
   // A server may refuse before it has read everything and close: its answer is then still to be read.
   const bool is_head = std::get<HttpRequest>(job.call.request).method == "HEAD";
   const BodyExpected body = is_head ? BodyExpected::No : BodyExpected::Yes;
@@ -97,7 +101,10 @@ Awaitable<Exchange> http_exchange(Connection& c, Job& job) {
       co_return at_end_of_input(c, sending.sent, error);
     }
     c.in.filled(count);
-    if (auto done = digest(c, sending.sent, body, interim_left)) co_return std::move(*done);
+    if (auto done = digest(c, sending.sent, body, interim_left)) {
+      POSTRIDER_FAULT_POINT("after_response");
+      co_return std::move(*done);
+    }
   }
 }
 

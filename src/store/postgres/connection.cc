@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "base/text.h"
 
 namespace postrider::postgres {
@@ -303,6 +304,7 @@ Rows Connection::execute(std::string_view name, const Params& params, ErrorCode 
     return pipeline(steps, when_lost);
   }
   send(statement, params);
+  POSTRIDER_FAULT_POINT(std::string{"sent_"} + statement);
   PGresult* result = PQgetResult(connection_.get());
   while (PGresult* const next = PQgetResult(connection_.get())) {  // as PQexec does: the last one counts
     PQclear(result);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "store/common/look.h"
 #include "store/postgres/expansion_writer.h"
@@ -66,6 +67,7 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     report.rows = rows.size();
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());
+    POSTRIDER_FAULT_POINT("in_expand");
     transaction.commit();
     return report;
   };

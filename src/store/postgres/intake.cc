@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/text.h"
 #include "store/postgres/rows.h"
 
@@ -159,6 +160,7 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
       add_new_dedups(c, entries);
       write_outbox_later(c, rows);
     }
+    POSTRIDER_FAULT_POINT("in_accept");
     transaction.commit();
     return verdicts;
   };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
@@ -79,6 +80,7 @@ Result<std::vector<Claim>> SqliteSession::claim(Instant now, const ClaimRequest&
       for (std::size_t i = before; i < claims.size(); ++i) floors_.claimed(group, claims[i].lease.position);
       left -= claims.size() - before;
     }
+    POSTRIDER_FAULT_POINT("in_claim");
     return claims;
   });
 }

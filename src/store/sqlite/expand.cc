@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fault.h"
 #include "base/limits.h"
 #include "store/sqlite/expansion_writer.h"
 #include "store/sqlite/session.h"
@@ -85,6 +86,7 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
     ExpansionWriter expansion{c, now, node, ids()};
     for (std::size_t i = 0; i < rows.size(); ++i) expansion.write(rows[i], decided[i]);
     drop_rows(c, rows);
+    POSTRIDER_FAULT_POINT("in_expand");
     report.rows = rows.size();
     report.owned = std::move(expansion.owned());
     report.queued = as_list(expansion.groups());

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -49,6 +50,7 @@ Result<std::vector<std::vector<Admitted>>> SqliteSession::accept(Instant now, st
         if (verdicts[g][i].verdict == Admission::New) store_new(c, ids().next(now), groups[g][i]);
       }
     }
+    POSTRIDER_FAULT_POINT("in_accept");
     return verdicts;
   });
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -120,6 +121,7 @@ Result<QueueStore::Promoted> SqliteSession::promote(Instant now, std::size_t cou
     }
     promoted.groups = as_list(groups);
     promoted.next_due = next_due(c);
+    if (promoted.rows > 0) POSTRIDER_FAULT_POINT("in_promote");
     return promoted;
   });
 }
@@ -131,6 +133,7 @@ Result<std::vector<Claim>> SqliteSession::take_over(Instant, NodeId node, std::s
   return writer_.transact([&](Connection& c) {
     std::vector<Claim> taken;
     for (const Lease& lease : *orphans) take_orphan(c, node, lease, taken);
+    POSTRIDER_FAULT_POINT("in_take_over");
     return taken;
   });
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/fault.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -108,6 +109,7 @@ Result<std::vector<Recorded>> SqliteSession::record(Instant now, std::span<const
     std::vector<Recorded> answers;
     answers.reserve(completions.size());
     for (const Completion& completion : completions) answers.push_back(recorder.record(completion));
+    POSTRIDER_FAULT_POINT("in_record");
     return answers;
   });
 }

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "base/fault.h"
+
 namespace postrider::sqlite {
 namespace {
 
@@ -33,9 +35,10 @@ Writer::Writer(const SqliteOptions& options)
                      options.path, mode)}};
   }
   // FULL: what was called durable survives a power cut. The batch shares the cost of the fsync.
-  connection_.execute(
-      "PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;"
-      "PRAGMA mmap_size=0; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=67108864");
+  const std::string synchronous{POSTRIDER_FAULT_SETTING("POSTRIDER_FAULT_SYNCHRONOUS", "FULL")};
+  connection_.execute("PRAGMA synchronous=" + synchronous +
+                      "; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;"
+                      "PRAGMA mmap_size=0; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=67108864");
   if (options.pages_max) connection_.execute(fmt::format("PRAGMA max_page_count={}", *options.pages_max));
   sqlite3_wal_hook(connection_.handle(), note_journal_pages, &journal_pages_);
 }

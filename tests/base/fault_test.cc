@@ -1,4 +1,4 @@
-#include "runtime/fault.h"
+#include "base/fault.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace {
 
@@ -35,6 +36,16 @@ TEST(FaultPoint, DoesNothingElsewhereOrAtAnotherTurn) {
   EXPECT_EQ(pass_three_times("here:4:kill"), 0);
   EXPECT_EQ(pass_three_times("nonsense"), 0);
 }
+TEST(FaultPoint, ASettingIsTheUsualOneUnlessTheTestHasAnother) {
+  EXPECT_EQ(POSTRIDER_FAULT_SETTING("POSTRIDER_FAULT_NOT_SET", "FULL"), std::string{"FULL"});
+  ::setenv("POSTRIDER_FAULT_SET_HERE", "NORMAL", 1);
+  EXPECT_EQ(POSTRIDER_FAULT_SETTING("POSTRIDER_FAULT_SET_HERE", "FULL"), std::string{"NORMAL"});
+}
 #else
-TEST(FaultPoint, IsNothingInARelease) { EXPECT_EQ(pass_three_times("here:1:kill"), 0); }
+TEST(FaultPoint, IsNothingInARelease) {
+  EXPECT_EQ(pass_three_times("here:1:kill"), 0);
+  ::setenv("POSTRIDER_FAULT_SET_HERE", "NORMAL", 1);
+  EXPECT_EQ(POSTRIDER_FAULT_SETTING("POSTRIDER_FAULT_SET_HERE", "FULL"), std::string{"FULL"});
+  EXPECT_FALSE(POSTRIDER_FAULT_WANTED("here"));
+}
 #endif

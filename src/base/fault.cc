@@ -1,8 +1,7 @@
-#include "runtime/fault.h"
+#include "base/fault.h"
 
 #ifdef POSTRIDER_FAULT_POINTS
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -40,12 +39,20 @@ const Fault& wanted() {
 
 }  // namespace
 
-void pass_fault_point(const char* name) {
+bool is_fault_wanted(std::string_view name) { return wanted().point == name; }
+
+std::string fault_setting(const char* name, std::string_view usual) {
+  const char* const text = std::getenv(name);
+  return std::string{text != nullptr ? text : usual};
+}
+
+void pass_fault_point(std::string_view name) {
   static std::atomic<int> passed{0};
   const Fault& fault = wanted();
   if (fault.point != name || passed.fetch_add(1) + 1 != fault.nth) return;
-  if (fault.action == "kill") ::kill(::getpid(), SIGKILL);
-  if (fault.action == "stop") ::kill(::getpid(), SIGSTOP);
+  // To this thread: a signal to the process may let this thread run on for a while.
+  if (fault.action == "kill") ::raise(SIGKILL);
+  if (fault.action == "stop") ::raise(SIGSTOP);
   if (fault.action.starts_with("delay="))
     std::this_thread::sleep_for(std::chrono::milliseconds{std::atoi(fault.action.c_str() + 6)});
 }
