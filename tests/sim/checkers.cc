@@ -18,6 +18,18 @@ std::map<std::string, std::vector<RowId>> deliveries_by_recipient(const ModelDat
   return found;
 }
 
+std::string fate_of(const ModelDatabase& db, const std::string& id) {
+  std::string fate;
+  for (const auto& [row, message] : db.messages) {
+    if (format_uuid(message.uuid) != id) continue;
+    const auto state = db.states.find(row);
+    fate += state == db.states.end() ? "expanded "
+                                     : fmt::format("{} ({} {}) ", to_text(state->second.state),
+                                                   code_of(state->second.reason), state->second.detail);
+  }
+  return fate.empty() ? "unknown" : fate;
+}
+
 // Nothing that was promised is lost.
 class Kept final : public Checker {
  public:
@@ -38,7 +50,9 @@ class Kept final : public Checker {
     const auto made = deliveries_by_recipient(db);
     for (const Order& order : orders_) {
       for (const std::string& recipient : order.recipients) {
-        if (!made.contains(recipient)) violated(fmt::format("no delivery was made for {}", recipient));
+        if (!made.contains(recipient))
+          violated(fmt::format("no delivery was made for {}; its message {} is {}", recipient, order.id,
+                               fate_of(db, order.id)));
       }
     }
   }

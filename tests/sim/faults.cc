@@ -1,5 +1,6 @@
 #include "sim/faults.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace postrider::sim {
@@ -22,13 +23,17 @@ constexpr std::array<Range, kFaults> kRanges{
 
 std::string_view name_of(Fault fault) { return kRanges[static_cast<std::size_t>(fault)].name; }
 
+// With hardly any kind of fault a seed would wait for hours until enough of them struck.
 Faults::Faults(Prng& random) : random_(random) {
-  for (std::size_t i = 0; i < kFaults; ++i) {
-    const bool has = random_.below(2) == 0;
-    const auto width = static_cast<std::uint64_t>(kRanges[i].to - kRanges[i].from + 1);
-    const int draw = kRanges[i].from + static_cast<int>(random_.below(width));
-    per_mille_[i] = has ? draw : 0;
-  }
+  constexpr std::ptrdiff_t kKindsMin = 6;
+  do {
+    for (std::size_t i = 0; i < kFaults; ++i) {
+      const bool has = random_.below(2) == 0;
+      const auto width = static_cast<std::uint64_t>(kRanges[i].to - kRanges[i].from + 1);
+      const int draw = kRanges[i].from + static_cast<int>(random_.below(width));
+      per_mille_[i] = has ? draw : 0;
+    }
+  } while (std::count(per_mille_.begin(), per_mille_.end(), 0) > static_cast<std::ptrdiff_t>(kFaults) - kKindsMin);
 }
 
 bool Faults::strikes(Fault fault) {

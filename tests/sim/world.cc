@@ -196,7 +196,7 @@ void World::send(int number) {
   if (random_.below(2) == 0) {
     // Inserting under an id that an earlier HTTP request left unanswered would be a second producer; one way for each.
     database_->insert_outbox(rows_[at]);
-    note("inserted", order.id);
+    note("inserted", fmt::format("{} m{}", order.id, number));
     tell([&](Checker& checker) { checker.promised(order, order.id); });
     if (faults_.strikes(Fault::RepeatedSend)) database_->insert_outbox(rows_[at]);
     return;
@@ -342,7 +342,7 @@ Outcome World::run() {
   const auto limit = [&] { return steps_ > kStepsMax; };
   // Faults strike while orders come in and for a while after, until there were enough of them.
   Duration troubled = sending_ends_ + seconds_between(random_, 5, 60);
-  const Duration longest = troubled + std::chrono::minutes{30};
+  const Duration longest = troubled + std::chrono::hours{2};
   while (!limit() && (clock_.now() < troubled || (faults_.total() < kFaultsMin && clock_.now() < longest))) {
     step();
     if (clock_.now() >= next_look) {

@@ -27,9 +27,15 @@ Result<Instant> ModelSession::database_now() { return hold()->clock; }
 
 Result<NodeLease> ModelSession::join(Instant, std::string_view name) {
   const Held db = hold();
-  int slot = 0;
-  while (std::any_of(db->nodes.begin(), db->nodes.end(), [&](const auto& n) { return n.second.slot == slot; })) ++slot;
-  if (slot >= kNodeSlots) return Error{ErrorCode::Exhausted, "there are as many nodes as there can be"};
+  const auto taken = [&](int slot) {
+    return std::any_of(db->nodes.begin(), db->nodes.end(), [&](const auto& n) { return n.second.slot == slot; });
+  };
+  // Slots go round: a node that was taken for dead and wakes up makes ids for a while, so its slot must not be
+  // another's already.
+  int step = 1;
+  while (step <= kNodeSlots && taken((db->last_node + step) % kNodeSlots)) ++step;
+  if (step > kNodeSlots) return Error{ErrorCode::Exhausted, "there are as many nodes as there can be"};
+  const int slot = (db->last_node + step) % kNodeSlots;
   const NodeId node = ++db->last_node;
   db->nodes.emplace(node, NodeRow{slot, std::string{name}, 0});
   return NodeLease{node, slot};

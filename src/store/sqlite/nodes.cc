@@ -1,17 +1,24 @@
 #include <chrono>
 #include <limits>
+#include <set>
 
 #include "store/sqlite/session.h"
 
 namespace postrider::sqlite {
 namespace {
 
+// Slots go round: a node that was taken for dead and wakes up makes ids for a while, so its slot must not be another's
+// already.
 int free_slot(Connection& c) {
-  int slot = 0;
+  std::set<int> taken;
   Rows rows = c.use("node_slots").query();
-  while (rows.next() && rows.number<int>(0) == slot) ++slot;
-  if (slot >= kNodeSlots) throw Failure{{ErrorCode::Exhausted, "there are as many nodes as there can be"}};
-  return slot;
+  while (rows.next()) taken.insert(rows.number<int>(0));
+  const std::int64_t last = c.use("node_last").integer().value_or(0);
+  for (int step = 1; step <= kNodeSlots; ++step) {
+    const int slot = static_cast<int>((last + step) % kNodeSlots);
+    if (!taken.contains(slot)) return slot;
+  }
+  throw Failure{{ErrorCode::Exhausted, "there are as many nodes as there can be"}};
 }
 
 struct NameTable {

@@ -17,6 +17,17 @@ TEST_P(Membership, NoTwoLivingNodesShareASlotAndNoNumberComesTwice) {
   EXPECT_NE(d.slot, b.slot);
 }
 
+// Found by the simulator: a node that had been taken for dead woke up and made the same id as the one that had its slot
+// by then; a message that was acknowledged ended as the duplicate of itself.
+TEST_P(Membership, ASlotIsNotGivenAgainWhileItsLastOwnerMayWakeUp) {
+  std::set<int> seen{w.a.slot};
+  for (int i = 0; i < 20; ++i) {
+    const Node next = w.join("next");
+    EXPECT_TRUE(seen.insert(next.slot).second) << next.slot;
+    must(w.a->remove(next.id));
+  }
+}
+
 TEST_P(Membership, ABeatShowsAllNodesAndMovesItsOwn) {
   const Node b = w.join("b");
   auto peers = must(w.a->beat(w.now, w.a.id));

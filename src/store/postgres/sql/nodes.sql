@@ -4,11 +4,13 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 -- name: ensure_partitions
 SELECT postrider.ensure_partitions(to_timestamp($1::bigint / 1000000.0))::text
 
--- The lowest slot that no living node has.
+-- Slots go round: a node that was taken for dead and wakes up makes ids for a while, so its slot must not be another's already.
 -- name: node_add
 INSERT INTO postrider.node (slot, name, started_at, beats, beat_at)
-SELECT s, $1::text, $2::bigint, 0, $2::bigint FROM generate_series(0, $3::int - 1) s
-WHERE NOT EXISTS (SELECT 1 FROM postrider.node n WHERE n.slot = s) ORDER BY s LIMIT 1
+SELECT s.slot, $1::text, $2::bigint, 0, $2::bigint
+FROM (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS node FROM postrider.node_id_seq) last,
+  generate_series(1, $3::int) k, LATERAL (SELECT ((last.node + k) % $3::int)::int AS slot) s
+WHERE NOT EXISTS (SELECT 1 FROM postrider.node n WHERE n.slot = s.slot) ORDER BY k LIMIT 1
 RETURNING id, slot
 
 -- Long silent: nobody is left who could have missed it sooner.

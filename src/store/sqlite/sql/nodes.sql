@@ -1,6 +1,9 @@
 -- name: node_slots
 SELECT slot FROM postrider_node ORDER BY slot
 
+-- name: node_last
+SELECT seq FROM sqlite_sequence WHERE name = 'postrider_node'
+
 -- name: node_add
 INSERT INTO postrider_node (slot, name, started_at, beats, beat_at) VALUES (?1, ?2, ?3, 0, ?3)
 
