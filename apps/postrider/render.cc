@@ -89,7 +89,10 @@ int run_render(const Common& common, const RenderCommand& command) {
     print_json(*rendered);
     return 0;
   }
-  std::fwrite(rendered->text.data(), 1, rendered->text.size(), stdout);
+  const std::string& text = rendered->text;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return fail("cannot write to standard output");
+  }
   for (const std::string& key : rendered->missing) fmt::print(stderr, "postrider: no value for {}\n", printable(key));
   for (const std::string& key : rendered->unformatted)
     fmt::print(stderr, "postrider: not formatted: {}\n", printable(key));

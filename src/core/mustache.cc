@@ -62,6 +62,7 @@ class Compiler {
     Span whole = {};
     Span content = {};
   };
+  enum class Dots : bool { Plain, Path };  // a key's parts, or part of a partial's name
   struct Line {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -136,7 +137,7 @@ class Compiler {
       case '^': return open_section(tag, Step::Kind::Inverted);
       case '/': return close_section(tag);
       case '>': {
-        POSTRIDER_TRY(name, read_name(text_of(tag.content)));
+        POSTRIDER_TRY(name, read_name(text_of(tag.content), Dots::Plain));
         program_.steps.push_back(
             {.kind = Step::Kind::Partial, .source = tag.whole, .name = name, .indentation = indentation});
         return Done{};
@@ -205,13 +206,13 @@ class Compiler {
     return Done{};
   }
 
-  Result<std::uint32_t> read_name(std::string_view name) {
+  Result<std::uint32_t> read_name(std::string_view name, Dots dots = Dots::Path) {
     const auto offset = static_cast<std::size_t>(name.data() - text_.data());
     if (name.empty()) return wrong(offset, "a placeholder has no name");
     const auto no_key = [&] { return wrong(offset, fmt::format("\"{}\" is not a key", shown(name))); };
     if (has_control(name) || name.find_first_of(" {}|") != std::string_view::npos) return no_key();
     Name made{.whole = span_of(name), .first_part = static_cast<std::uint32_t>(program_.parts.size())};
-    if (name != ".") {
+    if (dots == Dots::Path && name != ".") {
       for (const std::string_view part : split(name, '.')) {
         if (part.empty()) return no_key();
         program_.parts.push_back(span_of(part));

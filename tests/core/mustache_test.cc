@@ -89,6 +89,7 @@ TEST(Mustache, TagsOnALineOfTheirOwnTakeTheLineWithThem) {
 TEST(Mustache, PartialsAreIncludedWithTheirIndentation) {
   const std::map<std::string, std::string> partials{
       {"one", "1"},
+      {"footer.en", "2"},
       {"lines", "a\nb\n"},
       {"value", "[\n{{v}}\n]\n"},
       {"list", "{{#l}}\n* {{.}}\n{{/l}}\n"},
@@ -105,7 +106,9 @@ TEST(Mustache, PartialsAreIncludedWithTheirIndentation) {
   const std::string_view data = R"({"v":"x\ny","l":[1,2]})";
   for (const Include& c : {
            Include{"({{>one}})", "(1)"},
+           Include{"({{>footer.en}})", "(2)"},
            Include{"({{>nobody}})", "()"},
+           Include{"({{>../nobody}}{{>.}})", "()"},
            Include{"( {{> lines }} )", "( a\nb\n )"},
            Include{"(\n  {{>lines}}\n)", "(\n  a\n  b\n)"},
            Include{"(\r\n\t{{>one}}\r\n)", "(\r\n\t1)"},
