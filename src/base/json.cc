@@ -147,6 +147,12 @@ std::optional<std::int64_t> JsonView::integer() const {
   return number;
 }
 
+std::optional<double> JsonView::number() const {
+  double number = 0;
+  if (kind() != JsonKind::Number || element_at(document_, index_).get(number) != simdjson::SUCCESS) return std::nullopt;
+  return number;
+}
+
 std::optional<bool> JsonView::boolean() const {
   if (kind() != JsonKind::Bool) return std::nullopt;
   return bool{element_at(document_, index_)};

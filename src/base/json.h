@@ -29,6 +29,7 @@ class JsonView {
   [[nodiscard]] std::optional<JsonView> find_path(std::string_view dotted) const;
   [[nodiscard]] std::optional<std::string_view> text() const;
   [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<double> number() const;  // any number, to the nearest double
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::vector<JsonView> items() const;                                 // empty unless an array
   [[nodiscard]] std::vector<std::pair<std::string_view, JsonView>> members() const;  // in document order

@@ -15,6 +15,7 @@ inline constexpr std::size_t kJsonDepthMax = 64;
 inline constexpr std::size_t kTextFieldBytesMax = 512;      // type, key, topic, addresses, …
 inline constexpr std::size_t kContentBytesMax = 1U << 20U;  // one rendered part
 inline constexpr std::size_t kTemplateDepthMax = 16;        // sections in sections, and partials in partials
+inline constexpr std::size_t kTemplateNameBytesMax = 200;   // a placeholder's
 inline constexpr std::size_t kRenderStepsMax = 5'000'000;   // of one part: keys looked at, things written
 inline constexpr std::size_t kWarningsMax = 100;            // of one rendering
 inline constexpr std::size_t kDeliveriesPerExpansionMax = 500;

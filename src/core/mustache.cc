@@ -209,6 +209,9 @@ class Compiler {
   Result<std::uint32_t> read_name(std::string_view name, Dots dots = Dots::Path) {
     const auto offset = static_cast<std::size_t>(name.data() - text_.data());
     if (name.empty()) return wrong(offset, "a placeholder has no name");
+    if (name.size() > kTemplateNameBytesMax) {
+      return wrong(offset, fmt::format("a name is longer than {} bytes", kTemplateNameBytesMax));
+    }
     const auto no_key = [&] { return wrong(offset, fmt::format("\"{}\" is not a key", shown(name))); };
     if (has_control(name) || name.find_first_of(" {}|") != std::string_view::npos) return no_key();
     Name made{.whole = span_of(name), .first_part = static_cast<std::uint32_t>(program_.parts.size())};

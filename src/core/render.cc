@@ -33,17 +33,12 @@ bool is_true(const std::optional<JsonView>& value) {
   switch (value->kind()) {
     case JsonKind::Null: return false;
     case JsonKind::Bool: return value->boolean().value_or(false);
-    case JsonKind::Number: return value->integer() != 0 && value->spoken() != "0.0" && value->spoken() != "-0.0";
+    case JsonKind::Number: return value->number() != 0.0;
     case JsonKind::Text: return !value->text()->empty();
     case JsonKind::Array: return value->size() > 0;
     case JsonKind::Object: return true;
   }
   POSTRIDER_DIE("a JsonKind outside its enum");
-}
-
-void note(std::vector<std::string>& names, std::string_view name) {
-  if (names.size() >= kWarningsMax || std::find(names.begin(), names.end(), name) != names.end()) return;
-  names.emplace_back(name);
 }
 
 class Renderer {
@@ -140,6 +135,7 @@ class Renderer {
                   fmt::format("partials include each other deeper than {}", kTemplateDepthMax));
     }
     const std::string inner = std::string{indentation} + std::string{program.text(step.indentation)};
+    steps_ += inner.size();
     return carry_out(text->program(), name, inner, depth + 1);
   }
 
@@ -162,6 +158,12 @@ class Renderer {
       note(out_.unformatted, program.text(name.whole));
     }
     append_escaped(out_.text, scratch_, escape);
+  }
+
+  void note(std::vector<std::string>& names, std::string_view name) {
+    steps_ += names.size();
+    if (names.size() >= kWarningsMax || std::find(names.begin(), names.end(), name) != names.end()) return;
+    names.emplace_back(name);
   }
 
   bool write_formatted(const Program& program, const Step& step, JsonView value) {

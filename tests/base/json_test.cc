@@ -170,6 +170,17 @@ TEST(JsonWriter, NumbersAreReadBackExactly) {
   }
 }
 
+TEST(JsonViews, GiveAnyNumberAsTheNearestDouble) {
+  const auto document = JsonDocument::parse(R"([1,-2.5,18446744073709551615,0.0,"1",null])");
+  const auto items = document->root().items();
+  EXPECT_EQ(items[0].number(), 1.0);
+  EXPECT_EQ(items[1].number(), -2.5);
+  EXPECT_EQ(items[2].number(), 18446744073709551615.0);
+  EXPECT_EQ(items[3].number(), 0.0);
+  EXPECT_FALSE(items[4].number());
+  EXPECT_FALSE(items[5].number());
+}
+
 TEST(JsonCursor, GoesThroughMembersAndItemsInTheirOrder) {
   const auto document = JsonDocument::parse(R"({"a":[1,[2,3],{"x":4},"five"],"b":{},"c":7,"d":[]})");
   std::string walked;

@@ -253,6 +253,33 @@ TEST(Bounds, LoopsInLoopsThatWriteNothingEndAfterSoManySteps) {
   EXPECT_TRUE(out.result.error().text.ends_with("rendering takes more than 5000000 steps")) << out.result.error().text;
 }
 
+TEST(Bounds, ANameHas200Bytes) {
+  const std::string longest(kTemplateNameBytesMax, 'a');
+  EXPECT_EQ(render("{{" + longest + "}}", "{\"" + longest + "\":1}").text, "1");
+  const auto refused = CompiledText::compile("x{{#" + longest + "a}}");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "line 1, column 5: a name is longer than 200 bytes");
+}
+
+TEST(Bounds, AnIndentationThatIsCopiedForNothingCounts) {
+  std::string list = R"({"l":[1)";
+  for (int i = 1; i < 100; ++i) list += ",1";
+  const Rendering out{
+      "{{#l}}\n" + std::string(100'000, ' ') + "{{>nothing}}\n{{/l}}", list + "]}", {}, {{"nothing", ""}}};
+  ASSERT_FALSE(out.result);
+  EXPECT_TRUE(out.result.error().text.ends_with("steps")) << out.result.error().text;
+}
+
+TEST(Bounds, ManyMissingKeysInALoopCount) {
+  std::string text = "{{#l}}";
+  for (int i = 0; i < 100; ++i) text += "{{k" + std::to_string(i) + "}}";
+  std::string list = R"({"l":[1)";
+  for (int i = 1; i < 1000; ++i) list += ",1";
+  const Rendering out{text + "{{/l}}", list + "]}"};
+  ASSERT_FALSE(out.result);
+  EXPECT_TRUE(out.result.error().text.ends_with("steps")) << out.result.error().text;
+}
+
 TEST(Bounds, LookingThroughAWideObjectCounts) {
   std::string wide = R"({"l":[1)";
   for (int i = 1; i < 1000; ++i) wide += ",1";
