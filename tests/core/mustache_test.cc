@@ -1,9 +1,11 @@
 // The language, tag by tag, in cases of our own; and the cases of the public specification where they lie beside this
 // tree.
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/prng.h"
 #include "core/rendering.h"
 
 namespace postrider {
@@ -129,6 +131,66 @@ TEST(Mustache, ATextWithoutPartialsToIncludeHasEmptyOnes) {
   const auto compiled = CompiledText::compile("a{{>b}}c");
   const auto data = JsonDocument::parse("{}");
   EXPECT_EQ(compiled->render(data->root(), {})->text, "ac");
+}
+
+// --- any text
+
+std::string any_text(Prng& dice) {
+  static constexpr std::array<std::string_view, 34> kPieces{"{{",
+                                                            "}}",
+                                                            "{{{",
+                                                            "}}}",
+                                                            "{{#a}}",
+                                                            "{{/a}}",
+                                                            "{{^b}}",
+                                                            "{{/b}}",
+                                                            "{{a}}",
+                                                            "{{&c}}",
+                                                            "{{{c}}}",
+                                                            "{{.}}",
+                                                            "{{>p}}",
+                                                            "{{!x}}",
+                                                            "\n",
+                                                            "\r\n",
+                                                            "  ",
+                                                            "\t",
+                                                            "text",
+                                                            "{{=",
+                                                            "=}}",
+                                                            "<%",
+                                                            "%>",
+                                                            "|",
+                                                            "{{=<% %>=}}",
+                                                            "<%={{ }}=%>",
+                                                            "{{n | number}}",
+                                                            "{{#l}}",
+                                                            "{{/l}}",
+                                                            "{{a.b}}",
+                                                            "{{aB}}",
+                                                            "ä€",
+                                                            "#",
+                                                            "{{n|plural:other=#}}"};
+  std::string text;
+  for (std::uint64_t count = dice.below(14); count > 0; --count) text += kPieces[dice.below(kPieces.size())];
+  return text;
+}
+
+// Two ways to the same place: a text by itself, and the same text as a partial without an indentation.
+TEST(Mustache, AnyTextRendersTheSameByItselfAndAsAPartialOrIsRefusedAsBoth) {
+  const std::string_view data = R"({"a":{"b":"<1>"},"b":false,"c":"&","n":2,"l":[{"a":1},{"n":3},"x"]})";
+  Prng dice{11};
+  int rendered = 0;
+  for (int round = 0; round < 30'000; ++round) {
+    const std::string text = any_text(dice);
+    const Rendering whole{text, data, {.escape = Escape::Html}};
+    const Rendering included{"{{>text}}", data, {.escape = Escape::Html}, {{"text", text}}};
+    ASSERT_EQ(whole.result.has_value(), included.result.has_value()) << text;
+    if (!whole.result) continue;
+    ++rendered;
+    ASSERT_EQ(whole.result->text, included.result->text) << text;
+    ASSERT_EQ(whole.result->missing, included.result->missing) << text;
+  }
+  EXPECT_GT(rendered, 5'000) << "most of the texts were refused: the pieces are badly chosen";
 }
 
 // --- the public specification
