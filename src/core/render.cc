@@ -14,7 +14,7 @@ namespace postrider {
 namespace {
 
 constexpr std::size_t kNumberTextMax = 64;
-constexpr std::size_t kFormatSteps = 1000;  // what asking a formatter counts for: it costs microseconds
+constexpr std::size_t kFormatSteps = 200;  // what asking a formatter counts for: it costs microseconds
 
 // Digits with at most one sign and one point; no exponent, which could ask for a million digits.
 bool is_decimal(std::string_view text) {
