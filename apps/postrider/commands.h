@@ -34,6 +34,14 @@ struct ExplainOptions {
 };
 int run_explain(const Common& common, const ExplainOptions& options);
 
+struct RenderCommand {
+  std::string body_file = {}, data_file = {}, partials = {};  // - is standard input; partials is a folder
+  std::string locale = "en-US", timezone = "UTC", date_format = {};
+  bool html = false;
+  bool keep_missing = false;
+};
+int run_render(const Common& common, const RenderCommand& command);
+
 struct OperateOptions {
   std::string action = {};  // retry, discard, cancel, replay, dispatch
   std::vector<std::string> messages = {};

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "locale/icu_formatter.h"
 #include "providers/registry.h"
 #include "runtime/clock.h"
 #include "store/postgres/postgres_store.h"
@@ -38,7 +39,17 @@ Result<Config> read_config(const Common& common) {
     config.tenants.push_back({"default", {}});
     return config;
   }
-  return load_config(file, adapters());
+  POSTRIDER_TRY(config, load_config(file, adapters()));
+  for (const TenantConfig& tenant : config.tenants) {
+    const auto wrong = [&](std::string_view key, std::string_view value, std::string_view what) {
+      return Error{ErrorCode::Invalid,
+                   fmt::format("{}: {} of tenant \"{}\": \"{}\" {}", file, key, tenant.name, value, what)};
+    };
+    const Writing& writing = tenant.writing;
+    if (!is_known_locale(writing.locale)) return wrong("locale", writing.locale, "is not a language tag");
+    if (!is_known_zone(writing.timezone)) return wrong("timezone", writing.timezone, "is no time zone");
+  }
+  return config;
 }
 
 Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config) {
@@ -68,7 +79,9 @@ Result<Rules> rules_of(const Config& config, StoreSession& session) {
   for (const ProviderConfig& provider : config.providers) provider_names.push_back(provider.settings.name);
   POSTRIDER_TRY(tenants, session.tenants(tenant_names));
   POSTRIDER_TRY(providers, session.providers(provider_names));
-  return make_rules(config, adapters(), tenants, providers);
+  POSTRIDER_TRY(rules, make_rules(config, adapters(), tenants, providers));
+  rules.formatter = &icu_formatter();
+  return rules;
 }
 
 Visit::~Visit() {

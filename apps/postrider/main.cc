@@ -13,6 +13,7 @@ struct Arguments {
   SendOptions send;
   ListOptions list;
   ExplainOptions explain;
+  RenderCommand render;
   OperateOptions operate;
   KeysOptions keys;
   std::string id;
@@ -100,6 +101,20 @@ void add_sending(CLI::App& app, Arguments& a, int& code) {
   send->add_option("--expires", a.send.expires_at, "not after this time (RFC 3339)");
 }
 
+void add_rendering(CLI::App& app, Arguments& a, int& code) {
+  auto* render = add(
+      app, "render", "Render a template with data, exactly as it would be sent",
+      [&] { return run_render(a.common, a.render); }, code);
+  render->add_option("--body-file", a.render.body_file, "the template (- is standard input)")->required();
+  render->add_option("--data-file", a.render.data_file, "its data, as JSON (- is standard input)")->required();
+  render->add_option("--partials", a.render.partials, "folder of partials, one file each");
+  render->add_flag("--html", a.render.html, "as an html part: values are escaped");
+  render->add_option("--locale", a.render.locale, "language tag for formatters (default en-US)");
+  render->add_option("--timezone", a.render.timezone, "zone for formatters (default UTC)");
+  render->add_option("--date-format", a.render.date_format, "for dates without a formatter (medium, dd-MMM-yyyy, …)");
+  render->add_flag("--keep-missing", a.render.keep_missing, "leave placeholders without a value as they are");
+}
+
 void add_keys(CLI::App& app, Arguments& a, int& code) {
   CLI::App* keys = app.add_subcommand("keys", "API keys");
   keys->require_subcommand(1)->fallthrough();
@@ -152,6 +167,7 @@ int main(int argc, char** argv) {
       app, "migrate", "Bring the tables to this version", [&] { return run_migrate(a.common); }, code);
   add_sending(app, a, code);
   add_looking(app, a, code);
+  add_rendering(app, a, code);
   add_operating(app, a, code);
   add_keys(app, a, code);
   add(

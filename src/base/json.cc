@@ -147,6 +147,12 @@ std::optional<std::int64_t> JsonView::integer() const {
   return number;
 }
 
+std::optional<double> JsonView::number() const {
+  double number = 0;
+  if (kind() != JsonKind::Number || element_at(document_, index_).get(number) != simdjson::SUCCESS) return std::nullopt;
+  return number;
+}
+
 std::optional<bool> JsonView::boolean() const {
   if (kind() != JsonKind::Bool) return std::nullopt;
   return bool{element_at(document_, index_)};
@@ -178,18 +184,60 @@ std::vector<std::pair<std::string_view, JsonView>> JsonView::members() const {
   return out;
 }
 
+namespace {
+simdjson::internal::tape_ref tape_at(const void* document, std::size_t index) {
+  return {static_cast<const simdjson::dom::document*>(document), index};
+}
+}  // namespace
+
+std::size_t JsonView::size() const {
+  const JsonKind what = kind();
+  if (what != JsonKind::Array && what != JsonKind::Object) return 0;
+  return tape_at(document_, index_).scope_count();
+}
+
+JsonCursor::JsonCursor(JsonView of) {
+  const JsonKind what = of.kind();
+  if (what != JsonKind::Array && what != JsonKind::Object) return;
+  document_ = of.document_;
+  step_ = what == JsonKind::Object ? 1 : 0;
+  index_ = of.index_ + 1 + step_;
+  end_ = tape_at(document_, of.index_).after_element() - 1;
+}
+std::string_view JsonCursor::key() const { return tape_at(document_, index_ - 1).get_string_view(); }
+JsonView JsonCursor::value() const {
+  JsonView view;
+  view.document_ = document_;
+  view.index_ = index_;
+  return view;
+}
+void JsonCursor::advance() { index_ = tape_at(document_, index_).after_element() + step_; }
+
 std::string JsonView::json() const {
   return document_ == nullptr ? "null" : simdjson::minify(element_at(document_, index_));
 }
 
 std::string JsonView::spoken() const {
+  std::string out;
+  append_spoken(out);
+  return out;
+}
+
+void JsonView::append_spoken(std::string& out) const {
   switch (kind()) {
-    case JsonKind::Null: return "";
-    case JsonKind::Text: return std::string{*text()};
-    case JsonKind::Bool:
+    case JsonKind::Null: return;
+    case JsonKind::Text: out += *text(); return;
     case JsonKind::Number:
+      if (const auto whole = integer()) {
+        const fmt::format_int digits{*whole};
+        out.append(digits.data(), digits.size());
+        return;
+      }
+      out += json();
+      return;
+    case JsonKind::Bool:
     case JsonKind::Array:
-    case JsonKind::Object: return json();
+    case JsonKind::Object: out += json(); return;
   }
   POSTRIDER_DIE("a JsonKind outside its enum");
 }

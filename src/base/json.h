@@ -29,19 +29,42 @@ class JsonView {
   [[nodiscard]] std::optional<JsonView> find_path(std::string_view dotted) const;
   [[nodiscard]] std::optional<std::string_view> text() const;
   [[nodiscard]] std::optional<std::int64_t> integer() const;
+  [[nodiscard]] std::optional<double> number() const;  // any number, to the nearest double
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::vector<JsonView> items() const;                                 // empty unless an array
   [[nodiscard]] std::vector<std::pair<std::string_view, JsonView>> members() const;  // in document order
+  /// How many items or members; 0 for a scalar. Counts nothing: the document knows it.
+  [[nodiscard]] std::size_t size() const;
   /// A scalar as a person would write it (text as it is, numbers, true, false; null is empty); objects and arrays as
   /// JSON.
   [[nodiscard]] std::string spoken() const;
+  /// The same behind what `out` already holds.
+  void append_spoken(std::string& out) const;
   /// Compact JSON of this place.
   [[nodiscard]] std::string json() const;
 
  private:
   friend class JsonDocument;
+  friend class JsonCursor;
   const void* document_ = nullptr;
   std::size_t index_ = 0;
+};
+
+/// Goes through an array's items or an object's members in their order, without making a list of them.
+class JsonCursor {
+ public:
+  JsonCursor() = default;
+  explicit JsonCursor(JsonView of);  // a scalar has nothing to go through
+  [[nodiscard]] bool at_end() const { return index_ >= end_; }
+  [[nodiscard]] std::string_view key() const;  // of a member
+  [[nodiscard]] JsonView value() const;
+  void advance();
+
+ private:
+  const void* document_ = nullptr;
+  std::size_t index_ = 0;  // of the value
+  std::size_t end_ = 0;
+  std::size_t step_ = 0;  // members have a key before each value
 };
 
 struct JsonLimits {

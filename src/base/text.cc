@@ -176,8 +176,32 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+namespace {
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+}  // namespace
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && lower(a) == lower(b);
+  return a.size() == b.size() && starts_with_ignoring_case(a, b);
+}
+bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
+  if (start.size() > text.size()) return false;
+  for (std::size_t i = start.size(); i > 0; --i) {  // Names that are alike (address1, address2) differ at their ends.
+    if (text[i - 1] != start[i - 1] && lower_letter(text[i - 1]) != lower_letter(start[i - 1])) return false;
+  }
+  return true;
+}
+
+char32_t take_character(std::string_view& text) {
+  const std::size_t length = utf8_length(text);
+  const auto bits = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]) & 0x3FU; };
+  const auto first = static_cast<std::uint8_t>(text.front());
+  char32_t character = 0xFFFD;
+  if (length == 1) character = first;
+  if (length == 2) character = (first & 0x1FU) << 6U | bits(1);
+  if (length == 3) character = (first & 0x0FU) << 12U | bits(1) << 6U | bits(2);
+  if (length == 4) character = (first & 0x07U) << 18U | bits(1) << 12U | bits(2) << 6U | bits(3);
+  text.remove_prefix(std::max<std::size_t>(length, 1));
+  return character;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -25,7 +25,11 @@ std::string printable(std::string_view text);
 std::string mask_address(std::string_view address);
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);  // ASCII only
+/// The 26 letters of ASCII in either case; everything else as it is.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
+bool starts_with_ignoring_case(std::string_view text, std::string_view start);
+/// Takes the first character from a text that is not empty; a byte that is no UTF-8 is U+FFFD.
+char32_t take_character(std::string_view& text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 }  // namespace postrider

@@ -68,7 +68,7 @@ std::int64_t offset_seconds(Cursor& in) {
 
 }  // namespace
 
-std::optional<Instant> parse_instant(std::string_view text) {
+std::optional<WrittenTime> parse_written_time(std::string_view text) {
   Cursor in{text};
   const int year = in.digits(4);
   in.expect("-");
@@ -78,9 +78,9 @@ std::optional<Instant> parse_instant(std::string_view text) {
   if (!in.ok) return std::nullopt;
   const year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
                             std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok() || year < 1970) return std::nullopt;
+  if (!date.ok() || year < 1583) return std::nullopt;
   std::int64_t us = std::chrono::duration_cast<Duration>(sys_days{date}.time_since_epoch()).count();
-  if (in.text.empty()) return instant_from_us(us);
+  if (in.text.empty()) return WrittenTime{WrittenTime::Form::Date, us};
   in.expect("Tt ");
   const int hour = in.digits(2);
   in.expect(":");
@@ -92,9 +92,16 @@ std::optional<Instant> parse_instant(std::string_view text) {
     if (in.next_is('.') || in.next_is(',')) us += fraction_us(in);
   }
   if (!in.ok || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  const WrittenTime::Form form = in.text.empty() ? WrittenTime::Form::Local : WrittenTime::Form::Moment;
   us += (hour * 3600LL + minute * 60LL + second - offset_seconds(in)) * 1'000'000;
-  if (!in.ok || !in.text.empty() || us < 0 || us > to_us(kLastInstant)) return std::nullopt;
-  return instant_from_us(us);
+  if (!in.ok || !in.text.empty()) return std::nullopt;
+  return WrittenTime{form, us};
+}
+
+std::optional<Instant> parse_instant(std::string_view text) {
+  const auto written = parse_written_time(text);
+  if (!written || written->us < 0 || written->us > to_us(kLastInstant)) return std::nullopt;
+  return instant_from_us(written->us);
 }
 
 std::string format_instant(Instant at) {

@@ -29,6 +29,14 @@ std::string format_instant(Instant at);
 /// RFC 3339 with any offset, or a date alone (midnight UTC). Also SQLite's "YYYY-MM-DD HH:MM:SS" (UTC) and PostgreSQL's
 /// "YYYY-MM-DD HH:MM:SS.ffffff+00". Empty when it is no time, or one outside the years 1970 to 9999.
 std::optional<Instant> parse_instant(std::string_view text);
+/// The same forms in the years 1583 (the calendar's first whole one) to 9999, for people and not for the engine: what
+/// was not written is not made up. A date alone has no time, and a time without an offset belongs to no zone.
+struct WrittenTime {
+  enum class Form : std::uint8_t { Date, Local, Moment };
+  Form form = Form::Date;
+  std::int64_t us = 0;  // since 1970; of a date or a local time as if it were UTC
+};
+std::optional<WrittenTime> parse_written_time(std::string_view text);
 /// "250ms", "30s", "10m", "2h", "7d"; whole numbers only. Empty when it is none.
 std::optional<Duration> parse_duration(std::string_view text);
 /// The shortest exact form of the above ("90s", "2m", "1500ms").

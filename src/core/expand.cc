@@ -178,11 +178,8 @@ class Expander {
 
   void fill(NewDelivery& made, const Plan& plan) {
     Delivery& d = made.delivery;
-    std::vector<std::string> missing;
     if (plan.content != nullptr) {
-      plan.content->subject.render(data_, Escape::None, d.subject, missing);
-      plan.content->body.render(data_, Escape::None, d.body, missing);
-      plan.content->html.render(data_, Escape::Html, d.html, missing);
+      if (!render(*plan.content, made)) return;
     } else if (message_.is_direct() && !message_.body.empty()) {
       d.subject = message_.subject;
       d.body = message_.body;
@@ -195,16 +192,57 @@ class Expander {
     if (has_control(d.subject)) d.subject = printable(d.subject);
     if (d.subject.size() > kTextFieldBytesMax * 4) d.subject = excerpt(d.subject, kTextFieldBytesMax * 4);
     if (d.body.size() > kContentBytesMax || d.html.size() > kContentBytesMax) {
-      made.placement = {DeliveryState::Suppressed, Reason::ContentTooLarge,
-                        fmt::format("more than {} bytes", kContentBytesMax)};
-      d.body.clear();
-      d.html.clear();
+      suppress(made, Reason::ContentTooLarge, fmt::format("more than {} bytes", kContentBytesMax));
     }
-    std::sort(missing.begin(), missing.end());
-    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-    for (const std::string& key : missing)
-      d.warnings += fmt::format("{}no value for {}", d.warnings.empty() ? "" : "; ", key);
+  }
+
+  bool render(const Template& content, NewDelivery& made) {
+    Delivery& d = made.delivery;
+    const Writing& writing = tenant_->writing;
+    RenderOptions options{.missing = writing.missing_keys, .formatter = rules_.formatter};
+    options.locale = message_.locale.empty() ? writing.locale : message_.locale;
+    options.zone = writing.timezone;
+    options.date_format = route_ != nullptr && !route_->date_format.empty() ? route_->date_format : writing.date_format;
+    if (d.channel == Channel::Sms) options.spaces = Spaces::Plain;
+    struct Part {
+      const CompiledText& text;
+      Escape escape;
+      std::string& into;
+    };
+    std::vector<std::string> missing;
+    std::vector<std::string> unformatted;
+    for (const Part& part : {Part{content.subject, Escape::None, d.subject}, Part{content.body, Escape::None, d.body},
+                             Part{content.html, Escape::Html, d.html}}) {
+      options.escape = part.escape;
+      auto rendered = part.text.render(data_, options);
+      if (!rendered) {
+        const bool large = rendered.error().code == ErrorCode::Exhausted;
+        suppress(made, large ? Reason::ContentTooLarge : Reason::TemplateBroken, rendered.error().text);
+        return false;
+      }
+      part.into = std::move(rendered->text);
+      std::move(rendered->missing.begin(), rendered->missing.end(), std::back_inserter(missing));
+      std::move(rendered->unformatted.begin(), rendered->unformatted.end(), std::back_inserter(unformatted));
+    }
+    warn(d, "no value for", missing);
+    warn(d, "not formatted:", unformatted);
     d.warnings = excerpt(d.warnings, kExcerptBytesMax);
+    return true;
+  }
+
+  static void warn(Delivery& d, std::string_view what, std::vector<std::string>& keys) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    for (const std::string& key : keys) {
+      d.warnings += fmt::format("{}{} {}", d.warnings.empty() ? "" : "; ", what, key);
+    }
+  }
+
+  static void suppress(NewDelivery& made, Reason reason, std::string_view detail) {
+    made.placement = {DeliveryState::Suppressed, reason, printable(excerpt(detail, kExcerptBytesMax))};
+    made.delivery.subject.clear();
+    made.delivery.body.clear();
+    made.delivery.html.clear();
   }
 
   [[nodiscard]] std::string event_body() const {

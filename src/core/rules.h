@@ -34,9 +34,18 @@ struct RecipientSource {
   RecipientShape shape = RecipientShape::Single;
 };
 
+/// How a tenant's templates write for people.
+struct Writing {
+  std::string locale = "en-US";
+  std::string timezone = "UTC";
+  std::string date_format = {};  // for dates that no formatter is named for; empty: as they came
+  MissingKey missing_keys = MissingKey::Empty;
+};
+
 struct Route {
   std::string tenant = {};  // empty: every tenant
   std::string type = {};
+  std::string date_format = {};  // empty: the tenant's
   std::optional<Lane> lane = {};
   Guarantee guarantee = Guarantee::AtLeastOnce;
   std::string category = {};
@@ -60,6 +69,7 @@ struct Tenant {
   TenantId id = 0;
   std::string name = {};
   std::map<Channel, std::vector<ProviderId>> chains = {};  // overrides the common ones
+  Writing writing = {};
 };
 
 class Rules {
@@ -70,6 +80,7 @@ class Rules {
   std::vector<PolicyRule> policies = {};
   std::vector<ProviderRule> providers = {};
   std::map<Channel, std::vector<ProviderId>> chains = {};  // channel -> providers, first choice first
+  const Formatter* formatter = nullptr;  // of dates and numbers in templates; null: they stay as they came
 
   /// Builds the look-ups below; call once after filling the lists.
   void index();

@@ -16,6 +16,12 @@ namespace {
 constexpr std::string_view kChannelNames = "email, sms, whatsapp, push, webhook, teams, slack, inapp";
 constexpr std::string_view kLaneNames = "priority, standard, bulk";
 
+std::optional<MissingKey> parse_missing_key(std::string_view text) {
+  if (text == "empty") return MissingKey::Empty;
+  if (text == "keep") return MissingKey::Kept;
+  return std::nullopt;
+}
+
 class ConfigReader {
  public:
   ConfigReader(Config& config, Problems& problems, const std::vector<Adapter>& adapters, const ConfigSources& sources)
@@ -196,6 +202,11 @@ class ConfigReader {
       if (other.name == tenant.name) table.problem("name", fmt::format("\"{}\" is given twice", tenant.name));
     }
     tenant.chains = read_chains(table.table("channels"));
+    tenant.writing.locale = table.text_or("locale", tenant.writing.locale);
+    tenant.writing.timezone = table.text_or("timezone", tenant.writing.timezone);
+    tenant.writing.date_format = table.text_or("date_format", "");
+    tenant.writing.missing_keys =
+        table.word<MissingKey>("missing_keys", parse_missing_key, "empty, keep").value_or(MissingKey::Empty);
     table.finish();
     config_.tenants.push_back(std::move(tenant));
   }
@@ -210,6 +221,7 @@ class ConfigReader {
     route.guarantee = table.word<Guarantee>("guarantee", parse_guarantee, "at_least_once, at_most_once, reconcile")
                           .value_or(Guarantee::AtLeastOnce);
     route.category = table.text_or("category", "");
+    route.date_format = table.text_or("date_format", "");
     TomlTable recipients = table.table("recipients");
     for (const std::string& key : recipients.keys()) {
       const auto channel = parse_channel(key);
@@ -417,7 +429,8 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     return out;
   };
   for (std::size_t i = 0; i < tenants.size(); ++i) {
-    rules.tenants.push_back({tenants[i], config.tenants[i].name, chains_of(config.tenants[i].chains)});
+    rules.tenants.push_back(
+        {tenants[i], config.tenants[i].name, chains_of(config.tenants[i].chains), config.tenants[i].writing});
   }
   for (std::size_t i = 0; i < providers.size(); ++i) {
     const ProviderConfig& provider = config.providers[i];

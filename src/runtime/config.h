@@ -30,6 +30,7 @@ struct ChainConfig {
 struct TenantConfig {
   std::string name = {};
   std::vector<ChainConfig> chains = {};
+  Writing writing = {};
 };
 struct ProviderConfig {
   ProviderSettings settings = {};

@@ -170,5 +170,33 @@ TEST(JsonWriter, NumbersAreReadBackExactly) {
   }
 }
 
+TEST(JsonViews, GiveAnyNumberAsTheNearestDouble) {
+  const auto document = JsonDocument::parse(R"([1,-2.5,18446744073709551615,0.0,"1",null])");
+  const auto items = document->root().items();
+  EXPECT_EQ(items[0].number(), 1.0);
+  EXPECT_EQ(items[1].number(), -2.5);
+  EXPECT_EQ(items[2].number(), 18446744073709551615.0);
+  EXPECT_EQ(items[3].number(), 0.0);
+  EXPECT_FALSE(items[4].number());
+  EXPECT_FALSE(items[5].number());
+}
+
+TEST(JsonCursor, GoesThroughMembersAndItemsInTheirOrder) {
+  const auto document = JsonDocument::parse(R"({"a":[1,[2,3],{"x":4},"five"],"b":{},"c":7,"d":[]})");
+  std::string walked;
+  for (JsonCursor at{document->root()}; !at.at_end(); at.advance()) {
+    walked += std::string{at.key()} + "=" + at.value().json() + " ";
+    for (JsonCursor inner{at.value()}; !inner.at_end(); inner.advance()) walked += inner.value().json() + ";";
+  }
+  EXPECT_EQ(walked, R"(a=[1,[2,3],{"x":4},"five"] 1;[2,3];{"x":4};"five";b={} c=7 d=[] )");
+  EXPECT_EQ(document->root().size(), 4U);
+  EXPECT_EQ(document->root().find("a")->size(), 4U);
+  EXPECT_EQ(document->root().find("b")->size(), 0U);
+  EXPECT_EQ(document->root().find("c")->size(), 0U);
+  EXPECT_TRUE(JsonCursor{*document->root().find("c")}.at_end());
+  EXPECT_TRUE(JsonCursor{}.at_end());
+  EXPECT_TRUE(JsonCursor{JsonView{}}.at_end());
+}
+
 }  // namespace
 }  // namespace postrider

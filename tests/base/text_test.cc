@@ -131,5 +131,22 @@ TEST(Words, AreTrimmedLoweredComparedAndSplit) {
   EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
 }
 
+TEST(Text, CharactersAreTakenOneByOneAndBrokenBytesAreReplaced) {
+  std::string_view text = "aä€😀\xffz";
+  std::u32string taken;
+  while (!text.empty()) taken += take_character(text);
+  EXPECT_EQ(taken, U"aä€😀\uFFFDz");
+}
+
+TEST(Text, CaseIsIgnoredForLettersOfAsciiOnly) {
+  EXPECT_TRUE(equal_ignoring_case("GuestPhone", "guestphone"));
+  EXPECT_FALSE(equal_ignoring_case("guest", "guests"));
+  EXPECT_FALSE(equal_ignoring_case("Ä", "ä"));
+  EXPECT_FALSE(equal_ignoring_case("[", "{")) << "they differ by the bit that letters do";
+  EXPECT_TRUE(starts_with_ignoring_case("guestPhone", "GUEST"));
+  EXPECT_TRUE(starts_with_ignoring_case("x", ""));
+  EXPECT_FALSE(starts_with_ignoring_case("gue", "guest"));
+}
+
 }  // namespace
 }  // namespace postrider

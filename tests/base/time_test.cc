@@ -40,6 +40,21 @@ TEST(Instants, EveryUsualFormIsRead) {
   EXPECT_EQ(parse_instant("2026-03-15T09:30:00.1234567899Z"), wanted + Duration{123'456});
 }
 
+TEST(WrittenTimes, KeepWhatWasNotWrittenOpen) {
+  using Form = WrittenTime::Form;
+  EXPECT_EQ(parse_written_time("2026-03-15")->form, Form::Date);
+  EXPECT_EQ(parse_written_time("2026-03-15T09:30")->form, Form::Local);
+  EXPECT_EQ(parse_written_time("2026-03-15 09:30:00.5")->form, Form::Local);
+  EXPECT_EQ(parse_written_time("2026-03-15T09:30:00Z")->form, Form::Moment);
+  EXPECT_EQ(parse_written_time("2026-03-15T09:30:00+05:30")->form, Form::Moment);
+  EXPECT_EQ(parse_written_time("1969-12-31")->us, -86'400'000'000) << "people were born before 1970";
+  EXPECT_TRUE(parse_written_time("1583-01-01"));
+  EXPECT_FALSE(parse_written_time("1582-12-31"));
+  EXPECT_FALSE(parse_written_time("2026-03-15T"));
+  EXPECT_FALSE(parse_written_time("2026-03-15T09:30:00+"));
+  EXPECT_FALSE(parse_written_time("2026-03-15 is a date"));
+}
+
 TEST(Instants, LeapDaysAndLeapSecondsExistOnlyWhereTheyDo) {
   EXPECT_TRUE(parse_instant("2024-02-29"));
   EXPECT_TRUE(parse_instant("2000-02-29"));

@@ -369,6 +369,72 @@ TEST(Expand, ContentThatIsTooLargeIsSuppressedWithThatReason) {
   EXPECT_TRUE(made.delivery.body.empty());
 }
 
+TEST(Expand, ATemplateThatNeverEndsIsSuppressedAsBroken) {
+  World world;
+  Template endless = mail();
+  endless.body = text("{{#l}}{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}{{/l}}");
+  world.message.payload = R"({"email":"a@b.co","l":[1)";
+  for (int i = 0; i < 100; ++i) world.message.payload += ",1";
+  world.message.payload += "]}";
+  const NewDelivery made = world.knows(std::move(endless)).expand().deliveries.at(0);
+  EXPECT_EQ(made.placement.state, DeliveryState::Suppressed);
+  EXPECT_EQ(made.placement.reason, Reason::TemplateBroken);
+  EXPECT_NE(made.placement.detail.find("steps"), std::string::npos) << made.placement.detail;
+}
+
+// Writes what it was asked for, so that a test sees it.
+class Echo final : public Formatter {
+ public:
+  [[nodiscard]] bool append(const FormatRequest& r, std::string& out) const override {
+    if (r.argument == "none") return false;
+    out += std::string{r.argument} + " " + std::string{r.locale} + " " + std::string{r.zone} +
+           (r.spaces == Spaces::Plain ? " plain" : "");
+    return true;
+  }
+  [[nodiscard]] std::string_view plural_form(std::string_view, std::string_view) const override { return "other"; }
+};
+const Echo kEcho;
+
+TEST(Expand, TemplatesAreWrittenInTheLocaleZoneAndDateFormatOfMessageRouteAndTenant) {
+  World world;
+  world.rules.formatter = &kEcho;
+  world.message.payload = R"({"email":"a@b.co","phone":"+4915112345678","at":"2026-03-15T10:00:00Z"})";
+  Template letter = mail();
+  letter.body = text("{{at | time:short}}, {{at}}");
+  Template note = sms();
+  note.body = letter.body;
+  world.knows(std::move(letter)).knows(std::move(note));
+  const auto bodies = [&] {
+    const Expansion out = world.expand();
+    return out.deliveries.at(0).delivery.body + "; " + out.deliveries.at(1).delivery.body;
+  };
+  EXPECT_EQ(bodies(), "short en-US UTC, 2026-03-15T10:00:00Z; short en-US UTC plain, 2026-03-15T10:00:00Z");
+  world.rules.tenants[0].writing = {.locale = "de", .timezone = "Europe/Berlin", .date_format = "long"};
+  EXPECT_EQ(bodies(),
+            "short de Europe/Berlin, long de Europe/Berlin; short de Europe/Berlin plain, long de Europe/Berlin plain");
+  world.message.locale = "es-MX";
+  world.rules.routes.push_back({.type = "paid", .date_format = "full"});
+  EXPECT_TRUE(bodies().starts_with("short es-MX Europe/Berlin, full es-MX Europe/Berlin; ")) << bodies();
+}
+
+TEST(Expand, WhatCouldNotBeFormattedOrFoundIsAWarningOnTheDelivery) {
+  World world;
+  world.rules.formatter = &kEcho;
+  Template letter = mail();
+  letter.body = text("{{id | number:none}} {{nobody}}");
+  const Delivery d = world.knows(std::move(letter)).expand().deliveries.at(0).delivery;
+  EXPECT_EQ(d.body, "42 ");
+  EXPECT_EQ(d.warnings, "no value for nobody; not formatted: id");
+}
+
+TEST(Expand, ATenantMayLeavePlaceholdersWithoutAValueStanding) {
+  World world;
+  world.rules.tenants[0].writing.missing_keys = MissingKey::Kept;
+  Template letter = mail();
+  letter.body = text("Dear {{ nobody }}");
+  EXPECT_EQ(world.knows(std::move(letter)).expand().deliveries.at(0).delivery.body, "Dear {{ nobody }}");
+}
+
 // --- many
 
 World with_recipients(std::size_t count) {

@@ -277,7 +277,7 @@ class TheTestItself(unittest.TestCase):
 
     def test_the_pages_that_show_the_most_are_run(self):
         for name in ["readme", "docs_reference_cli", "docs_reference_configuration", "docs_reference_errors", "docs_reference_http",
-                     "docs_reference_sql_contract", "docs_development"]:
+                     "docs_reference_sql_contract", "docs_development", "docs_templates"]:
             self.assertTrue(hasattr(Pages, f"test_what_{name}_shows"), name)
 
 

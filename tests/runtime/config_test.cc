@@ -71,6 +71,10 @@ channel = "sms"
 [[tenants]]
 name = "acme"
 channels = { sms = ["box"] }
+locale = "de-DE"
+timezone = "Europe/Berlin"
+date_format = "dd-MMM-yyyy"
+missing_keys = "keep"
 
 [[tenants]]
 name = "globex"
@@ -81,6 +85,7 @@ tenant = "acme"
 lane = "priority"
 guarantee = "at_most_once"
 category = "bookings"
+date_format = "long"
 recipients = { email = "guest.email", sms = "phones[]" }
 
 [[templates]]
@@ -124,7 +129,14 @@ TEST(Config, AGoodFileIsReadWhole) {
   ASSERT_EQ(config->providers.size(), 3U);
   ASSERT_EQ(config->tenants.size(), 2U);
   EXPECT_EQ(config->tenants[0].chains.at(0).providers, std::vector<std::string>{"box"});
+  EXPECT_EQ(config->tenants[0].writing.locale, "de-DE");
+  EXPECT_EQ(config->tenants[0].writing.timezone, "Europe/Berlin");
+  EXPECT_EQ(config->tenants[0].writing.date_format, "dd-MMM-yyyy");
+  EXPECT_EQ(config->tenants[0].writing.missing_keys, MissingKey::Kept);
+  EXPECT_EQ(config->tenants[1].writing.locale, "en-US");
+  EXPECT_EQ(config->tenants[1].writing.missing_keys, MissingKey::Empty);
   const Route& route = config->routes.at(0);
+  EXPECT_EQ(route.date_format, "long");
   EXPECT_EQ(route.lane, Lane::Priority);
   EXPECT_EQ(route.guarantee, Guarantee::AtMostOnce);
   EXPECT_EQ(route.category, "bookings");
@@ -297,6 +309,7 @@ TEST(ConfigErrors, SecretsAreNeverWrittenInTheFileAndNeverTold) {
 TEST(ConfigErrors, TellFileLineKeyAndReasonOfRoutesTemplatesAndPolicies) {
   for (const Wrong& wrong : {
            Wrong{"[[routes]]\nlane = \"bulk\"", 1, "routes[0].type", "required"},
+           Wrong{"[[tenants]]\nname = \"a\"\nmissing_keys = \"fail\"", 3, "tenants[0].missing_keys", "empty, keep"},
            Wrong{"[[routes]]\ntype = \"a\"\nlane = \"fast\"", 3, "routes[0].lane", "priority, standard, bulk"},
            Wrong{"[[routes]]\ntype = \"a\"\nguarantee = \"exactly_once\"", 3, "routes[0].guarantee", "at_most_once"},
            Wrong{"[[routes]]\ntype = \"a\"\nrecipients = { fax = \"x\" }", 3, "routes[0].recipients.fax",

@@ -1,0 +1,38 @@
+// What a name in a template means: the values around it, innermost first.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "core/program.h"
+
+namespace postrider {
+
+class Scopes {
+ public:
+  explicit Scopes(JsonView data) {
+    scopes_.reserve(8);
+    scopes_.push_back(data);
+  }
+  void push(JsonView value) { scopes_.push_back(value); }
+  void replace(JsonView value) { scopes_.back() = value; }
+  void pop() { scopes_.pop_back(); }
+
+  /// As Mustache defines it; where that finds nothing, the same in either case of letters, and then the value whose
+  /// path, written without dots, is this name (`guestPhone` for `guest.phone`).
+  std::optional<JsonView> find(const Program& program, const Name& name);
+  /// Members looked at so far.
+  [[nodiscard]] std::size_t looked_at() const { return looked_at_; }
+
+ private:
+  enum class Letters : bool { Exact, AnyCase };
+  std::optional<JsonView> find_path(const Program& program, const Name& name, Letters letters);
+  std::optional<JsonView> member(JsonView object, std::string_view key, Letters letters);
+  std::optional<JsonView> flattened(JsonView object, std::string_view name);
+
+  std::vector<JsonView> scopes_;
+  std::size_t looked_at_ = 0;
+};
+
+}  // namespace postrider
