@@ -20,7 +20,9 @@ std::string format_instant(Instant at);
 /// RFC 3339 with any offset, or a date alone (midnight UTC). Also SQLite's "YYYY-MM-DD HH:MM:SS" (UTC) and PostgreSQL's
 /// "YYYY-MM-DD HH:MM:SS.ffffff+00". Empty when it is no time, or one outside the years 1970 to 9999.
 std::optional<Instant> parse_instant(std::string_view text);
-/// "250ms", "30s", "10m", "2h", "7d"; whole numbers only. Empty when it is none.
+/// Sums of a few durations and an instant never leave the calendar.
+constexpr Duration kLongestDuration = std::chrono::hours{24} * 36'500;
+/// "250ms", "30s", "10m", "2h", "7d"; whole numbers only. Empty when it is none, or one above kLongestDuration.
 std::optional<Duration> parse_duration(std::string_view text);
 /// The shortest exact form of the above ("90s", "2m", "1500ms").
 std::string format_duration(Duration d);
