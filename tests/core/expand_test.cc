@@ -172,6 +172,20 @@ TEST(Expand, MembersThatAreNoAddressesAreSuppressedAndTheOthersGo) {
 
 // --- keys
 
+TEST(DeliveryKey, HasNoNulWhateverAListOfRecipientsHolds) {
+  World world;
+  world.routes({{Channel::Email, "to", RecipientShape::Array}}).knows(mail());
+  for (const char* payload : {R"({"to":["a\u0000@b.co","a@b.co"]})", R"({"to":"a\u0000@b.co"})"}) {
+    world.message.payload = payload;
+    const Expansion out = world.expand();
+    for (const NewDelivery& made : out.deliveries) {
+      EXPECT_EQ(made.delivery.key.find('\0'), std::string::npos) << printable(made.delivery.key);
+    }
+    EXPECT_EQ(out.deliveries.at(0).placement.state, DeliveryState::Suppressed);
+    if (out.deliveries.size() > 1) EXPECT_EQ(out.deliveries[1].placement.state, DeliveryState::Queued);
+  }
+}
+
 TEST(DeliveryKey, IsMadeOfEntityTypeVersionChannelTemplateAndRecipient) {
   Message m;
   m.uuid = *parse_uuid("018f0000-0000-7000-8000-000000000001");
