@@ -331,6 +331,14 @@ TEST(ConfigErrors, TellFileLineKeyAndReasonOfRoutesTemplatesAndPolicies) {
     expect_refused(wrong);
 }
 
+TEST(ConfigErrors, ATableWhoseNameIsNoneIsNamedWithItsLine) {
+  for (const char* text : {"\n[#x]", "\n[\v", "\n[[.", "\n[a.#]"}) {
+    const auto config = parse(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_TRUE(config.error().text.starts_with("postrider.toml:2: ")) << config.error().text;
+  }
+}
+
 TEST(ConfigErrors, ReferencesThatLeadNowhereAreFoundWithTheirPlace) {
   for (const Wrong& wrong : {
            Wrong{"[channels]\nfax = \"p\"", 2, "channels.fax", "not a channel"},
