@@ -67,7 +67,9 @@ void run(std::string_view text) {
   if (!config) {
     const std::string& why = config.error().text;
     POSTRIDER_CHECK(config.error().code == ErrorCode::Invalid && why.starts_with("fuzz.toml:"));
-    POSTRIDER_CHECK(why.find("hunter2") == std::string::npos && why.find("MfKQ9r8G") == std::string::npos);
+    for (const char* secret : {"hunter2", "MfKQ9r8G"}) {  // Unless the file itself says it.
+      POSTRIDER_CHECK(why.find(secret) == std::string::npos || text.find(secret) != std::string_view::npos);
+    }
     POSTRIDER_CHECK(parse(text).error().text == why);
     return;
   }
