@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <limits>
 
 namespace postrider {
 namespace {
@@ -132,7 +131,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
   if (at == 0) return std::nullopt;
   for (const Unit& unit : kUnits) {
     if (text.substr(at) != unit.name) continue;
-    if (number > std::numeric_limits<std::int64_t>::max() / unit.us) return std::nullopt;
+    if (number > kLongestDuration.count() / unit.us) return std::nullopt;
     return Duration{number * unit.us};
   }
   return std::nullopt;

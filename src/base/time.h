@@ -37,7 +37,9 @@ struct WrittenTime {
   std::int64_t us = 0;  // since 1970; of a date or a local time as if it were UTC
 };
 std::optional<WrittenTime> parse_written_time(std::string_view text);
-/// "250ms", "30s", "10m", "2h", "7d"; whole numbers only. Empty when it is none.
+/// Sums of a few durations and an instant never leave the calendar.
+constexpr Duration kLongestDuration = std::chrono::hours{24} * 36'500;
+/// "250ms", "30s", "10m", "2h", "7d"; whole numbers only. Empty when it is none, or one above kLongestDuration.
 std::optional<Duration> parse_duration(std::string_view text);
 /// The shortest exact form of the above ("90s", "2m", "1500ms").
 std::string format_duration(Duration d);

@@ -116,8 +116,16 @@ class Expander {
     const auto value = looks ? data_.find_path(field) : std::nullopt;
     if (value && value->is_array()) return plan_array(content, channel, *value);
     const bool in_key = source != nullptr && source->shape == RecipientShape::Array;
-    plans_.push_back({content, channel, value ? value->spoken() : std::move(fixed), in_key});
+    plans_.push_back({content, channel, value ? address_in(*value) : std::move(fixed), in_key});
     return std::nullopt;
+  }
+
+  // It may become part of a key, and PostgreSQL cannot keep a NUL. No address has either byte, so it is suppressed
+  // later.
+  static std::string address_in(JsonView value) {
+    std::string text = value.spoken();
+    std::replace(text.begin(), text.end(), '\0', '\x01');
+    return text;
   }
 
   std::optional<Expansion> plan_array(const Template* content, Channel channel, JsonView array) {
@@ -127,7 +135,7 @@ class Expander {
     }
     std::set<std::string> seen;  // A member named twice gets one delivery.
     for (const JsonView& item : items) {
-      std::string recipient = item.spoken();
+      std::string recipient = address_in(item);
       if (seen.insert(recipient).second) plans_.push_back({content, channel, std::move(recipient), true});
     }
     if (items.empty()) plans_.push_back({content, channel, "", true});

@@ -312,7 +312,8 @@ class ConfigReader {
       table.problem("timeout", "must be from 100ms to 10m");
     }
     if (const auto factor = table.real("factor")) policy.factor = *factor;
-    if (policy.factor < 1.0 || policy.factor > 100.0) table.problem("factor", "must be from 1 to 100");
+    const bool sensible = policy.factor >= 1.0 && policy.factor <= 100.0;  // "nan" is neither less nor more.
+    if (!sensible) table.problem("factor", "must be from 1 to 100");
     if (const auto most = table.number("max_attempts", 1, 100)) policy.attempts_max = static_cast<int>(*most);
     const auto steps = table.texts("ladder");
     if (!steps.empty()) policy.ladder.clear();
@@ -395,10 +396,9 @@ Result<Config> load_config(const std::string& file, const std::vector<Adapter>& 
 
 Result<HttpConfig> parse_listen(std::string_view text) {
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0)
-    return Error{ErrorCode::Invalid, "must be HOST:PORT, for example 127.0.0.1:8080"};
-  std::string_view host = text.substr(0, colon);
+  std::string_view host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host.empty()) return Error{ErrorCode::Invalid, "must be HOST:PORT, for example 127.0.0.1:8080"};
   const std::string_view digits = text.substr(colon + 1);
   unsigned port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);

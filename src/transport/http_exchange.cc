@@ -46,6 +46,12 @@ Exchange answered(Connection& c, Exchange::Then then) {
   return {HttpReply{message.status, std::move(message.headers), std::move(message.body)}, then};
 }
 
+// Nothing can follow it, so it must be more than an interim answer.
+Exchange answered_last(Connection& c, Sent sent) {
+  if (c.parser.message().status < 200) return broken_exchange(c, sent, BrokenBy::Garbage, "an unasked status");
+  return answered(c, Exchange::Then::Close);
+}
+
 // What the bytes so far come to; empty: more are needed.
 std::optional<Exchange> digest(Connection& c, Sent sent, BodyExpected body, int& interim_left) {
   while (!c.in.view().empty()) {
@@ -55,7 +61,7 @@ std::optional<Exchange> digest(Connection& c, Sent sent, BodyExpected body, int&
       case Parsed::NeedMore: return std::nullopt;
       case Parsed::Malformed: return broken_exchange(c, sent, BrokenBy::Garbage, c.parser.why());
       case Parsed::HeaderTooLarge: return broken_exchange(c, sent, BrokenBy::TooLarge, "the answer's header");
-      case Parsed::BodyTooLarge: return answered(c, Exchange::Then::Close);
+      case Parsed::BodyTooLarge: return answered_last(c, sent);
       case Parsed::Complete: break;
     }
     const int status = c.parser.message().status;
@@ -73,8 +79,8 @@ std::optional<Exchange> digest(Connection& c, Sent sent, BodyExpected body, int&
 
 Exchange at_end_of_input(Connection& c, Sent sent, const error_code& error) {
   if (error == asio::error::eof && c.parser.header_complete()) {
-    if (c.parser.put_eof() == Parsed::Complete) return answered(c, Exchange::Then::Close);
-    return broken_exchange(c, sent, BrokenBy::Garbage, c.parser.why());
+    if (c.parser.put_eof() != Parsed::Complete) return broken_exchange(c, sent, BrokenBy::Garbage, c.parser.why());
+    return answered_last(c, sent);
   }
   return broken_exchange(c, sent, BrokenBy::Reset, error.message());
 }

@@ -68,7 +68,9 @@ SmtpReplyReader::State SmtpReplyReader::put(std::string_view bytes, std::size_t&
   for (;;) {
     const std::string_view rest = bytes.substr(consumed);
     const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return rest.size() > kSmtpReplyLineBytesMax ? State::Bad : State::NeedMore;
+    if (end == std::string_view::npos) {  // The line may be whole but for its LF, so its CR is not counted.
+      return rest.size() > kSmtpReplyLineBytesMax + 1 ? State::Bad : State::NeedMore;
+    }
     consumed += end + 1;
     std::string_view line = rest.substr(0, end);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);  // A lone LF is tolerated in what we only read.

@@ -134,6 +134,13 @@ TEST(Durations, AreReadWithTheirUnits) {
   }
 }
 
+TEST(Durations, AreAtMostAHundredYearsSoThatAClockCanAddThemUp) {
+  EXPECT_EQ(parse_duration("36500d"), kLongestDuration);
+  for (const char* text : {"36501d", "876001h", "106751991d", "9999999999h"})
+    EXPECT_FALSE(parse_duration(text)) << text;
+  EXPECT_LT(parse_instant("2026-03-15").value() + kLongestDuration + kLongestDuration, kLastInstant);
+}
+
 TEST(Durations, HaveTheirShortestExactForm) {
   EXPECT_EQ(format_duration(seconds{90}), "90s");
   EXPECT_EQ(format_duration(minutes{2}), "2m");

@@ -129,5 +129,17 @@ TEST(Lanes, HaveTheirNamesAndLatencyTargets) {
   EXPECT_EQ(latency_target(Lane::Bulk), std::chrono::minutes{5});
 }
 
+TEST(Channels, ExpandHasANameButIsNoWayOut) {
+  EXPECT_EQ(to_text(Channel::Expand), "expand");
+  EXPECT_FALSE(parse_channel("expand"));
+  EXPECT_TRUE(default_recipient_field(Channel::Expand).empty());
+  EXPECT_FALSE(address_problem(Channel::Expand, "a").empty());
+}
+
+TEST(Addresses, ADomainHasLettersDigitsHyphensAndDotsOnly) {
+  expect_all(Channel::Email, {"a@Example.ORG", "a@a-z.A-Z.0-9", "a@zZ9"}, true);
+  expect_all(Channel::Email, {"a@b_c", "a@b!c", "a@b/c", "a@b:c", "a@b@", "a@b`c", "a@b{c", "a@b~c", "a@b^c"}, false);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -172,6 +172,21 @@ TEST(Expand, MembersThatAreNoAddressesAreSuppressedAndTheOthersGo) {
 
 // --- keys
 
+TEST(DeliveryKey, HasNoNulWhateverAListOfRecipientsHolds) {
+  World world;
+  world.routes({{Channel::Email, "to", RecipientShape::Array}}).knows(mail());
+  for (const char* payload : {R"({"to":["a\u0000@b.co","a@b.co"]})", R"({"to":"a\u0000@b.co"})"}) {
+    world.message.payload = payload;
+    const Expansion out = world.expand();
+    for (const NewDelivery& made : out.deliveries) {
+      EXPECT_EQ(made.delivery.key.find('\0'), std::string::npos) << printable(made.delivery.key);
+    }
+    EXPECT_EQ(out.deliveries.at(0).placement.state, DeliveryState::Suppressed);
+    EXPECT_EQ(out.deliveries.back().placement.state,
+              out.deliveries.size() == 1 ? DeliveryState::Suppressed : DeliveryState::Queued);
+  }
+}
+
 TEST(DeliveryKey, IsMadeOfEntityTypeVersionChannelTemplateAndRecipient) {
   Message m;
   m.uuid = *parse_uuid("018f0000-0000-7000-8000-000000000001");
@@ -538,6 +553,50 @@ TEST(ExpandWebhook, ARouteMayNameTheFieldThatHoldsTheUrl) {
   world.message.payload = R"({"callback":"https://customer.example/"})";
   world.posts_to("https://example.org/hook").routes({{Channel::Webhook, "callback"}});
   EXPECT_EQ(recipients_of(world.expand()), std::vector<std::string>{"https://customer.example/"});
+}
+
+TEST(ExpandWebhook, ATemplateOfItsOwnReplacesTheEventItself) {
+  World world;
+  world.posts_to("https://example.org/hook")
+      .routes({{Channel::Webhook, "callback"}})
+      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .body = text("{{name}}")});
+  const Expansion out = world.expand();
+  ASSERT_EQ(out.deliveries.size(), 1U);
+  EXPECT_EQ(out.deliveries[0].delivery.body, "Ann");
+}
+
+TEST(ExpandWebhook, TooManyReceiversOfTheEventItselfAreRefusedToo) {
+  World world;
+  world.message.payload = R"({"to":[0)";
+  for (std::size_t i = 0; i < kRecipientsMax; ++i) world.message.payload += ",0";
+  world.message.payload += "]}";
+  const Expansion out = world.routes({{Channel::Webhook, "to", RecipientShape::Array}}).expand();
+  expect_failed(out, MessageState::Failed, Reason::TooManyRecipients);
+}
+
+TEST(ExpandDirect, AWebhookWithoutContentGetsTheEventAlsoWithoutAnEntity) {
+  World world;
+  world.message.entity_id.clear();
+  const Expansion out = world.becomes_direct(Channel::Webhook, "https://example.org/x").expand();
+  const auto body = JsonDocument::parse(out.deliveries.at(0).delivery.body);
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->root().find("type")->text(), "paid");
+  EXPECT_FALSE(body->root().find("entityId"));
+}
+
+TEST(Expand, ARouteThatNamesAnEmptyFieldFindsNobody) {
+  World world;
+  expect_failed(world.knows(mail()).routes({{Channel::Email, ""}}).expand(), MessageState::Failed, Reason::NoRecipient);
+}
+
+TEST(Expand, HtmlThatIsTooLargeIsSuppressedToo) {
+  World world;
+  Template huge = mail();
+  huge.html = text("{{name}}{{name}}{{name}}");
+  world.message.payload = R"({"email":"a@b.co","name":")" + std::string(kContentBytesMax / 2, 'x') + R"("})";
+  const NewDelivery made = world.knows(std::move(huge)).expand().deliveries.at(0);
+  EXPECT_EQ(made.placement.reason, Reason::ContentTooLarge);
+  EXPECT_TRUE(made.delivery.body.empty() && made.delivery.html.empty());
 }
 
 }  // namespace

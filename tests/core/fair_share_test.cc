@@ -153,5 +153,16 @@ TEST(TenantRing, NoTenantThatKeepsWaitingStarvesWhoeverComesAndGoes) {
   }
 }
 
+TEST(ShareLanes, OfTwoThatAreEquallyLateTheMoreUrgentGoesFirst) {
+  for (const auto& demands : {std::vector<LaneDemand>{{Lane::Bulk, latency_target(Lane::Bulk)},
+                                                      {Lane::Standard, latency_target(Lane::Standard)}},
+                              std::vector<LaneDemand>{{Lane::Standard, latency_target(Lane::Standard)},
+                                                      {Lane::Bulk, latency_target(Lane::Bulk)}}}) {
+    const auto shares = share_lanes(demands, 1);
+    ASSERT_EQ(shares.size(), 1U);
+    EXPECT_EQ(shares[0].lane, Lane::Standard);
+  }
+}
+
 }  // namespace
 }  // namespace postrider

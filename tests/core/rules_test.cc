@@ -62,5 +62,26 @@ TEST(Rules, ATenantsOwnRouteAndChainGoBeforeTheCommonOnes) {
   EXPECT_EQ(rules.tenant(TenantId{9}), nullptr);
 }
 
+TEST(Rules, ProvidersAreFoundByNumberAndByName) {
+  Rules rules;
+  rules.providers = {{.id = 7, .name = "mail"}};
+  rules.index();
+  EXPECT_EQ(rules.provider(ProviderId{7})->name, "mail");
+  EXPECT_EQ(rules.provider("mail")->id, 7);
+  EXPECT_EQ(rules.provider(ProviderId{8}), nullptr);
+  EXPECT_EQ(rules.provider("fax"), nullptr);
+}
+
+TEST(Rules, AnEmptyChainOfATenantLeavesTheCommonOneAndAnEmptyCommonOneNobody) {
+  Rules rules;
+  rules.providers = {{.id = 7, .name = "mail"}};
+  rules.tenants = {{1, "acme", {{Channel::Email, {}}}}};
+  rules.chains = {{Channel::Email, {7}}, {Channel::Sms, {}}};
+  rules.index();
+  EXPECT_EQ(rules.first_provider(rules.tenants[0], Channel::Email)->id, 7);
+  EXPECT_EQ(rules.first_provider(rules.tenants[0], Channel::Sms), nullptr);
+  EXPECT_EQ(rules.first_provider(rules.tenants[0], Channel::Push), nullptr);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -387,5 +387,54 @@ TEST(Dispatch, ManyMoreEndsThanOneBatchHoldsAreWrittenInSeveral) {
   EXPECT_TRUE(world.calling().empty() || !world.dispatcher.idle());
 }
 
+TEST(Dispatch, ATakenOverRowOfAProviderThatIsNoMoreIsEndedToo) {
+  World world;
+  const RowId id = world.queue(1).front();
+  world.rules.providers.clear();
+  world.rules.index();
+  world.take_over(id);
+  world.store_answers_records();
+  EXPECT_EQ(world.row(id).verdict->state, DeliveryState::Retrying);
+}
+
+TEST(Dispatch, WorkOfATenantThatIsNotConfiguredWaits) {
+  World world;
+  world.say_work(Lane::Standard, 99);
+  EXPECT_TRUE(world.claims.empty());
+}
+
+TEST(Dispatch, WorkOfAChannelWhoseChainIsEmptyWaits) {
+  World world;
+  world.rules.chains.clear();
+  world.say_work();
+  EXPECT_TRUE(world.claims.empty());
+}
+
+TEST(Dispatch, WorkIsClaimedByTheTenantsOwnProviderOfItsChannel) {
+  World world{{.providers = 2, .tenants = 2}};
+  world.rules.providers[1].channel = world.rules.providers[0].channel;
+  world.rules.tenants[1].chains = {{world.rules.providers[0].channel, {2}}};
+  world.say_work(Lane::Standard, 2);
+  ASSERT_EQ(world.claims.size(), 1U);
+  EXPECT_EQ(world.claims[0].shares.at(0).provider, 2);
+}
+
+TEST(Dispatch, IsNotIdleWhileARowIsHeldOrWaitsToBeGivenBack) {
+  World world;
+  world.queue(1);
+  world.say_work();
+  world.pass(std::chrono::seconds{4});
+  world.store_answers_claims();
+  EXPECT_TRUE(world.calling().empty()) << "no heartbeat: it may not be called";
+  EXPECT_FALSE(world.dispatcher.idle());
+  world.stop();
+  world.store_fails_releases();
+  EXPECT_FALSE(world.dispatcher.idle());
+  world.pass(std::chrono::seconds{10});
+  world.tick();
+  world.store_answers_releases();
+  EXPECT_TRUE(world.dispatcher.idle());
+}
+
 }  // namespace
 }  // namespace postrider

@@ -212,5 +212,140 @@ TEST(ExpandStage, AReplayedMessageIsExpandedWithTodaysRules) {
   EXPECT_EQ(s.count_states(MessageState::Ignored), 0U);
 }
 
+TEST(ExpandStage, AStoreInTroubleIsAskedForLessButNoRowIsBlamedForIt) {
+  for (const ErrorCode code :
+       {ErrorCode::Unavailable, ErrorCode::Exhausted, ErrorCode::Ambiguous, ErrorCode::Cancelled}) {
+    Stage s;
+    s.insert("plain");
+    s.session.expand_fails = Error{code, "not now"};
+    for (int turn = 0; turn < 30; ++turn) EXPECT_FALSE(s.stage.turn(s.now));
+    EXPECT_EQ(s.session.batches.back(), 1U);
+    s.session.expand_fails.reset();
+    ASSERT_TRUE(s.stage.turn(s.now));
+    EXPECT_EQ(s.count_states(MessageState::Failed), 0U);
+    EXPECT_EQ(s.database->deliveries.size(), 1U);
+  }
+}
+
+TEST(ExpandStage, ARowOfNoTenantThatIsKnownFailsAndOwnsNothing) {
+  Stage s;
+  s.places.set_open(1, true);
+  OutboxRow row;
+  row.tenant = "nobody";
+  row.type = "plain";
+  s.database->insert_outbox(row);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  EXPECT_EQ(s.count_states(MessageState::Failed), 1U);
+  EXPECT_EQ(s.places.used(1), 0);
+}
+
+TEST(ExpandStage, TheSameKeyAgainIsADuplicateAlsoInTheOutbox) {
+  Stage s;
+  for (int i = 0; i < 2; ++i) {
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "plain";
+    row.payload = R"({"pushToken":"t"})";
+    row.idempotency_key = "k";
+    s.database->insert_outbox(row);
+  }
+  ASSERT_TRUE(s.stage.turn(s.now));
+  EXPECT_EQ(s.count_states(MessageState::Duplicate), 1U);
+}
+
+TEST(ExpandStage, ARowThatTheApiAdmittedKeepsItsNumber) {
+  Stage s;
+  NewMessage message{.tenant = 1};
+  message.row.id = "018f0000-0000-7000-8000-000000000001";
+  message.row.tenant = "acme";
+  message.row.type = "plain";
+  message.row.payload = R"({"pushToken":"t"})";
+  message.candidate = {.tenant = 1, .uuid = *parse_uuid(message.row.id), .body = body_hash(message.row)};
+  const std::vector<IntakeGroup> groups{{message}};
+  ASSERT_TRUE(s.session.accept(s.now, groups));
+  ASSERT_EQ(s.database->outbox.size(), 1U);
+  const auto number = s.database->outbox.begin()->second.accepted;
+  ASSERT_TRUE(number);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  EXPECT_TRUE(s.database->messages.contains(*number));
+}
+
+TEST(ExpandStage, WhatIsDueLaterOrHasNoProviderIsNotOwned) {
+  Stage s;
+  s.places.set_open(1, true);
+  OutboxRow later;
+  later.tenant = "acme";
+  later.type = "plain";
+  later.payload = R"({"pushToken":"t"})";
+  later.due_at = format_instant(s.now + minutes{5});
+  s.database->insert_outbox(later);
+  Template mail{.key = "mail", .type = "plain", .channel = Channel::Email};
+  mail.body = *CompiledText::compile("Hi");
+  s.rules.templates.push_back(std::move(mail));
+  s.rules.index();
+  s.insert("plain", R"({"email":"a@example.org"})");
+  ASSERT_TRUE(s.stage.turn(s.now));
+  EXPECT_EQ(s.places.used(1), 0);
+}
+
+TEST(ExpandStage, WorkThatCannotBeClaimedIsAnErrorAndNothingElse) {
+  Stage s;
+  s.session.claim_expand_fails = Error{ErrorCode::Unavailable, "gone"};
+  EXPECT_FALSE(s.stage.work(s.now));
+  s.session.claim_expand_fails.reset();
+  EXPECT_EQ(s.stage.work(s.now)->rows, 0U);
+}
+
+TEST(ExpandStage, ALostLeaseIsAnotherNodesWork) {
+  Stage s;
+  s.insert_many(600);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  s.session.chunk_fails = Error{ErrorCode::Conflict, "lease lost"};
+  const auto report = s.stage.work(s.now);
+  ASSERT_TRUE(report) << "no failure of ours";
+  EXPECT_EQ(report->rows, 0U);
+  EXPECT_TRUE(s.database->deferred.empty());
+  EXPECT_EQ(s.count_states(MessageState::Expanding), 1U);
+}
+
+TEST(ExpandStage, ALeaseThatIsLostWhileItIsPutOffIsForgotten) {
+  Stage s;
+  s.insert_many(600);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  s.session.chunk_fails = Error{ErrorCode::Invalid, "no"};
+  s.session.defer_fails = Error{ErrorCode::Conflict, "lease lost"};
+  EXPECT_FALSE(s.stage.work(s.now)) << "the chunk failed";
+  s.session.chunk_fails.reset();
+  EXPECT_EQ(s.stage.work(s.now)->rows, 0U) << "and nothing is left to put off";
+}
+
+TEST(ExpandStage, AnEndThatCannotBeWrittenIsTriedAgain) {
+  Stage s;
+  s.insert_many(600);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  s.session.chunk_fails = Error{ErrorCode::Invalid, "no"};
+  s.session.giving_up_fails = Error{ErrorCode::Unavailable, "gone"};
+  for (int attempt = 1; attempt <= 5; ++attempt) {
+    (void)s.stage.work(s.now);
+    s.now += minutes{20};
+    ASSERT_TRUE(s.session.promote(s.now, 10));
+  }
+  EXPECT_EQ(s.count_states(MessageState::Failed), 0U);
+  s.session.giving_up_fails.reset();
+  (void)s.stage.work(s.now);
+  EXPECT_EQ(s.count_states(MessageState::Failed), 1U);
+}
+
+TEST(ExpandStage, AMessageWhoseTemplatesAreGoneEndsAtItsNextChunk) {
+  Stage s;
+  s.insert_many(600);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  s.rules.templates.clear();
+  s.rules.index();
+  ASSERT_TRUE(s.stage.work(s.now));
+  EXPECT_EQ(s.count_states(MessageState::Failed), 1U);
+  EXPECT_TRUE(s.database->queue.empty());
+}
+
 }  // namespace
 }  // namespace postrider

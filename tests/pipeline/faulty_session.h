@@ -20,13 +20,21 @@ class FaultySession final : public StoreSession {
   // --- faults
   /// Refuses every batch whose decided messages this finds wrong.
   std::function<bool(const ExpandedMessage&)> refuses = nullptr;
+  std::optional<Error> expand_fails = {};
+  std::optional<Error> claim_expand_fails = {};
   std::optional<Error> chunk_fails = {};
+  std::optional<Error> giving_up_fails = {};  // the chunk that ends a message without deliveries
   std::optional<Error> defer_fails = {};
   std::optional<Error> beat_fails = {};
+  std::optional<Error> remove_fails = {};
+  std::optional<Error> take_over_fails = {};
+  std::optional<Error> promote_fails = {};
+  std::optional<Error> expire_fails = {};
   std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
     batches.push_back(rows_max);
+    if (expand_fails) return *expand_fails;
     bool refused = false;
     const auto spied = [&](std::span<const OutboxRow> rows) {
       auto decided = decide(rows);
@@ -44,7 +52,9 @@ class FaultySession final : public StoreSession {
     return real_->expand(now, node, rows_max, decide);
   }
   Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override {
-    if (chunk_fails && !(chunk.finished && chunk.deliveries.empty())) return *chunk_fails;
+    const bool gives_up = chunk.finished && chunk.deliveries.empty();
+    if (chunk_fails && !gives_up) return *chunk_fails;
+    if (giving_up_fails && gives_up) return *giving_up_fails;
     return real_->expand_chunk(now, lease, chunk);
   }
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
@@ -63,6 +73,7 @@ class FaultySession final : public StoreSession {
     return real_->accept(now, groups);
   }
   Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count) override {
+    if (claim_expand_fails) return *claim_expand_fails;
     return real_->claim_expand(now, node, count);
   }
   Result<std::vector<QueueHead>> heads() override { return real_->heads(); }
@@ -73,14 +84,24 @@ class FaultySession final : public StoreSession {
     return real_->record(now, completions);
   }
   Result<Done> release(Instant now, std::span<const Lease> leases) override { return real_->release(now, leases); }
-  Result<Promoted> promote(Instant now, std::size_t count) override { return real_->promote(now, count); }
+  Result<Promoted> promote(Instant now, std::size_t count) override {
+    if (promote_fails) return *promote_fails;
+    return real_->promote(now, count);
+  }
   Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count) override {
+    if (take_over_fails) return *take_over_fails;
     return real_->take_over(now, node, count);
   }
-  Result<std::size_t> expire(Instant now, std::size_t count) override { return real_->expire(now, count); }
+  Result<std::size_t> expire(Instant now, std::size_t count) override {
+    if (expire_fails) return *expire_fails;
+    return real_->expire(now, count);
+  }
   Result<Instant> database_now() override { return real_->database_now(); }
   Result<NodeLease> join(Instant now, std::string_view name) override { return real_->join(now, name); }
-  Result<Done> remove(NodeId node) override { return real_->remove(node); }
+  Result<Done> remove(NodeId node) override {
+    if (remove_fails) return *remove_fails;
+    return real_->remove(node);
+  }
   Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override {
     return real_->lead(now, node, duty, ttl);
   }

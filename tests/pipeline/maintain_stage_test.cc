@@ -138,5 +138,107 @@ TEST(MaintainStage, OnlyTheHeartbeatIsDoneWhereNothingElseIsAskedFor) {
   EXPECT_EQ(report->promoted_rows, 0U);
 }
 
+TEST(MaintainStage, WhatFailsBehindTheHeartbeatIsTroubleAndIsTriedAgain) {
+  const Error gone{ErrorCode::Unavailable, "gone"};
+  for (const auto fails :
+       {&FaultySession::take_over_fails, &FaultySession::promote_fails, &FaultySession::expire_fails}) {
+    Keeper k;
+    k.session.*fails = gone;
+    const auto report = k.stage.turn(k.now);
+    ASSERT_TRUE(report) << "the heartbeat is on disk and must be told";
+    EXPECT_TRUE(report->beat);
+    EXPECT_EQ(report->trouble->text, "gone");
+    EXPECT_FALSE(k.stage.turn(k.now)) << "alone it is an error";
+    (k.session.*fails).reset();
+    EXPECT_FALSE(k.stage.turn(k.now)->trouble);
+  }
+}
+
+TEST(MaintainStage, RowsThatWerePromotedAreToldWhateverFailsBehindThem) {
+  Keeper k;
+  k.queue_due(k.now + seconds{5});
+  ASSERT_TRUE(k.stage.turn(k.now));
+  k.now += milliseconds{4'900};
+  ASSERT_TRUE(k.stage.turn(k.now)->beat);
+  k.now += milliseconds{100};
+  k.session.expire_fails = Error{ErrorCode::Unavailable, "gone"};
+  const auto report = k.stage.turn(k.now);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->beat);
+  EXPECT_EQ(report->promoted_rows, 1U);
+  EXPECT_TRUE(report->trouble);
+}
+
+TEST(MaintainStage, RowsThatWereTakenOverAreToldWhateverFailsBehindThem) {
+  Keeper k;
+  const NodeId other = k.session.join(k.now, "two")->node;
+  k.queue_due(k.now);
+  const ClaimRequest request{.node = other, .channel = Channel::Push, .shares = {{1, 10, 1}}};
+  ASSERT_EQ(k.session.claim(k.now, request)->size(), 1U);
+  ASSERT_TRUE(k.stage.turn(k.now));
+  ASSERT_TRUE(k.session.remove(other));
+  k.stage.look_for_orphans();
+  k.now += milliseconds{100};
+  k.session.promote_fails = Error{ErrorCode::Unavailable, "gone"};
+  const auto report = k.stage.turn(k.now);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->beat);
+  EXPECT_EQ(report->taken_over.size(), 1U);
+  EXPECT_TRUE(report->trouble);
+}
+
+TEST(MaintainStage, ADeadNodeThatCannotBeRemovedIsRemovedLater) {
+  Keeper k;
+  ASSERT_TRUE(k.session.join(k.now, "two"));
+  k.session.remove_fails = Error{ErrorCode::Unavailable, "gone"};
+  std::size_t troubles = 0;
+  for (int round = 0; round < 2 * kRoundsUntilDead; ++round) {
+    troubles += k.stage.turn(k.now)->trouble ? 1U : 0U;
+    k.now += seconds{1};
+  }
+  EXPECT_GE(troubles, 1U);
+  k.session.remove_fails.reset();
+  std::size_t dead = 0;
+  for (int round = 0; round < 2 * kRoundsUntilDead; ++round) {
+    dead += k.stage.turn(k.now)->found_dead.size();
+    k.now += seconds{1};
+  }
+  EXPECT_EQ(dead, 1U);
+}
+
+TEST(MaintainStage, AFullBatchIsFollowedByTheNextAtOnce) {
+  Keeper k;
+  const Instant due = k.now + seconds{10};
+  for (std::size_t i = 0; i < kBatchMax + 1; ++i) {
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "plain";
+    row.payload = R"({"pushToken":"t"})";
+    row.due_at = format_instant(due);
+    row.expires_at = format_instant(due + seconds{60});
+    k.database->insert_outbox(row);
+  }
+  while (k.expander.turn(k.now)->rows > 0) {
+  }
+  ASSERT_TRUE(k.stage.turn(k.now));
+  k.now = due;
+  EXPECT_EQ(k.stage.turn(k.now)->promoted_rows, kBatchMax);
+  EXPECT_EQ(k.stage.turn(k.now)->promoted_rows, 1U) << "without waiting for the next round";
+  k.now = due + seconds{60};
+  EXPECT_EQ(k.stage.turn(k.now)->expired_rows, kBatchMax);
+  EXPECT_EQ(k.stage.turn(k.now)->expired_rows, 1U);
+}
+
+TEST(MaintainStage, TheNextPromotionIsNotLaterThanTheNextRowIsDue) {
+  Keeper k;
+  k.queue_due(k.now + milliseconds{20});
+  k.queue_due(k.now + seconds{30});
+  ASSERT_TRUE(k.stage.turn(k.now));
+  k.now += milliseconds{20};
+  EXPECT_EQ(k.stage.turn(k.now)->promoted_rows, 1U) << "50 ms would be too late";
+  k.now += milliseconds{49};
+  EXPECT_EQ(k.stage.turn(k.now)->promoted_rows, 0U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -336,10 +336,20 @@ TEST(ConfigErrors, TellFileLineKeyAndReasonOfRoutesTemplatesAndPolicies) {
            Wrong{"[[policies]]\nbase = \"5\"", 2, "policies[0].base", "duration"},
            Wrong{"[[policies]]\ntimeout = \"1h\"", 2, "policies[0].timeout", "10m"},
            Wrong{"[[policies]]\nfactor = 0.5", 2, "policies[0].factor", "from 1"},
+           Wrong{"[[policies]]\nfactor = nan", 2, "policies[0].factor", "from 1"},
+           Wrong{"[[policies]]\ncap = \"106751991d\"", 2, "policies[0].cap", "is not a duration"},
            Wrong{"[[policies]]\nmax_attempts = 0", 2, "policies[0].max_attempts", "from 1"},
            Wrong{"[[policies]]\nmax_attempts = 101", 2, "policies[0].max_attempts", "100"},
        })
     expect_refused(wrong);
+}
+
+TEST(ConfigErrors, ATableWhoseNameIsNoneIsNamedWithItsLine) {
+  for (const char* text : {"\n[#x]", "\n[\v", "\n[[.", "\n[a.#]"}) {
+    const auto config = parse(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_TRUE(config.error().text.starts_with("postrider.toml:2: ")) << config.error().text;
+  }
 }
 
 TEST(ConfigErrors, ReferencesThatLeadNowhereAreFoundWithTheirPlace) {
@@ -366,7 +376,8 @@ TEST(Listen, IsHostAndPort) {
   EXPECT_EQ(parse_listen("127.0.0.1:8080")->port, 8080);
   EXPECT_EQ(parse_listen("localhost:0")->port, 0);
   EXPECT_EQ(parse_listen("[::]:1")->host, "::");
-  for (const char* text : {"", "8080", ":8080", "host", "host:", "host:x", "host:-1", "host:65536", "host:80 "})
+  for (const char* text :
+       {"", "8080", ":8080", "[]:80", "host", "host:", "host:x", "host:-1", "host:65536", "host:80 "})
     EXPECT_FALSE(parse_listen(text)) << text;
 }
 

@@ -181,6 +181,11 @@ TEST(HostileHttp, AnAnswerThatEndsBeforeItsLengthIsGarbage) {
   EXPECT_TRUE(is_broken(reply, BrokenAt::Whole, BrokenBy::Garbage)) << describe(reply);
 }
 
+TEST(HostileHttp, AnInterimAnswerThatLastsUntilTheEndIsGarbage) {
+  const Reply reply = after_request([](PeerSocket& socket) { socket.write("HTTP/1.1 042 Until the end\r\n\r\nbody"); });
+  EXPECT_TRUE(is_broken(reply, BrokenAt::Whole, BrokenBy::Garbage)) << describe(reply);
+}
+
 TEST(HostileHttp, AnEndlessBodyIsCutAndTheConnectionDropped) {
   for (const char* head : {"HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"}) {
     const Reply reply = after_request([&](PeerSocket& socket) {

@@ -81,6 +81,15 @@ TEST(HttpParser, LimitsEndAMessage) {
             Parsed::Malformed);
 }
 
+TEST(HttpParser, AnEmptyChunkedBodyMayArriveByteByByte) {
+  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(request(head + "0\r\n\r\n"), Parsed::Complete);
+  EXPECT_EQ(request(head + "00\r\n\r\n"), Parsed::Complete);
+  EXPECT_EQ(request(head + "0\r\nX: y\r\n\r\n"), Parsed::Complete);
+  EXPECT_EQ(request(head + "4\r\n0\r\n\r\r\n0\r\n\r\n"), Parsed::Complete);
+  EXPECT_EQ(request("POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n0\r\n\r"), Parsed::Complete);
+}
+
 TEST(HttpParser, TrailersAreNotHeaders) {
   HttpParser parser{HttpRole::Request, kSmall};
   const std::string text = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nAuthorization: x\r\n\r\n";

@@ -79,5 +79,15 @@ TEST(SmtpText, WhatIsNoReplyIsBad) {
   EXPECT_EQ(reader.put(endless, consumed), State::Bad);
 }
 
+TEST(SmtpText, ALineAtTheLimitIsReadHoweverItsBytesAreCut) {
+  const std::string line = "250 " + std::string(kSmtpReplyLineBytesMax - 4, 'x');
+  SmtpReplyReader reader;
+  std::size_t consumed = 0;
+  EXPECT_EQ(reader.put(line + "\r", consumed), State::NeedMore);
+  EXPECT_EQ(reader.put(line + "\r\n", consumed), State::Complete);
+  EXPECT_EQ(SmtpReplyReader{}.put(line + "x\r\n", consumed), State::Bad);
+  EXPECT_EQ(SmtpReplyReader{}.put(line + "xx", consumed), State::Bad);
+}
+
 }  // namespace
 }  // namespace postrider::net
