@@ -69,9 +69,32 @@ inline std::string as_json(const OutboxRow& row) {
   return json.end_object().take();
 }
 
+/// One way to write each escape: JSON has two for some control characters.
+inline std::string one_spelling(std::string_view json) {
+  constexpr std::string_view kShort = "bfnrt";
+  constexpr std::string_view kLong[] = {"0008", "000c", "000a", "000d", "0009"};
+  std::string out;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    if (json[at] != '\\' || at + 1 == json.size()) {
+      out += json[at];
+      continue;
+    }
+    const char escaped = json[++at];
+    const std::size_t which = kShort.find(escaped);
+    out += '\\';
+    if (which == std::string_view::npos) {
+      out += escaped;
+    } else {
+      (out += 'u') += kLong[which];
+    }
+  }
+  return out;
+}
+
 inline bool is_same(const OutboxRow& a, const OutboxRow& b) {
   for (const auto& [name, place] : kColumns) {
-    if (a.*place != b.*place) return false;
+    const bool same = is_json_column(name) ? one_spelling(a.*place) == one_spelling(b.*place) : a.*place == b.*place;
+    if (!same) return false;
   }
   return true;
 }
