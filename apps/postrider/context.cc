@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "locale/icu_formatter.h"
+#include "locale/icu_zones.h"
 #include "providers/registry.h"
 #include "runtime/clock.h"
 #include "store/postgres/postgres_store.h"
@@ -81,6 +82,7 @@ Result<Rules> rules_of(const Config& config, StoreSession& session) {
   POSTRIDER_TRY(providers, session.providers(provider_names));
   POSTRIDER_TRY(rules, make_rules(config, adapters(), tenants, providers));
   rules.formatter = &icu_formatter();
+  rules.zones = &icu_zones();
   return rules;
 }
 

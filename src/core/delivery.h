@@ -13,6 +13,11 @@
 
 namespace postrider {
 
+enum class Rendering : std::uint8_t {  // stored: never reuse a number
+  Early = 0,                           // when the delivery is made
+  Late = 1,                            // just before sending, from fresh data
+};
+
 /// Written once, when the message is expanded; never updated.
 struct Delivery {
   RowId id = 0;
@@ -29,6 +34,12 @@ struct Delivery {
   std::string key = {};  // the delivery's idempotency key (SPEC 3.2)
   std::string template_key = {};
   int template_version = 0;
+  std::int64_t template_id = 0;  // of the store; 0: a template of the configuration file, or none
+  std::string contact = {};      // the contact's key, where the address is a contact's
+  std::string category = {};
+  std::string locale = {};  // that it is written in
+  Rendering rendering = Rendering::Early;
+  std::string quiet = {};  // "22:00-08:00 Europe/Berlin": it is not sent then; empty: at any time
   std::string subject = {};
   std::string body = {};
   std::string html = {};

@@ -8,12 +8,14 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "core/content.h"
 
 namespace postrider {
 namespace {
 
 constexpr std::string_view kBuiltInWebhookTemplate =
     "event";  // posts the event itself where no template says otherwise
+constexpr JsonLimits kDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
 
 // One thing to make: a template (or the message's own content) for one recipient.
 struct Plan {
@@ -21,11 +23,29 @@ struct Plan {
   Channel channel = Channel::Email;
   std::string recipient = {};
   bool recipient_in_key = false;
+  const Contact* contact = nullptr;  // whose address, language and wishes
 };
+
+// Quiet hours are for people; a program does not sleep.
+bool reaches_a_person(Channel channel) {
+  switch (channel) {
+    case Channel::Email:
+    case Channel::Sms:
+    case Channel::WhatsApp:
+    case Channel::Push:
+    case Channel::InApp: return true;
+    case Channel::Webhook:
+    case Channel::Teams:
+    case Channel::Slack:
+    case Channel::Expand: return false;
+  }
+  POSTRIDER_DIE("a Channel outside its enum");
+}
 
 class Expander {
  public:
-  Expander(const Message& message, const Rules& rules, Instant now) : message_(message), rules_(rules), now_(now) {}
+  Expander(const Message& message, const ExpandWith& with)
+      : message_(message), with_(with), rules_(with.rules), now_(with.now) {}
 
   Expansion run(ExpandRange range) {
     tenant_ = rules_.tenant(message_.tenant);
@@ -34,12 +54,15 @@ class Expander {
     if (!payload) return fail(Reason::InvalidPayload, payload.error().text);
     data_ = payload->root();
     route_ = rules_.route(message_.tenant_name, message_.type);
+    auto merged = merge_record();
+    if (merged) data_ = merged->root();
+    if (auto refused = judge_event()) return std::move(*refused);
     if (auto refused = message_.is_direct() ? plan_direct() : plan_event()) return std::move(*refused);
     Expansion out;
     out.recipients_total = plans_.size();
     const std::size_t end = std::min(plans_.size(), range.from + range.count);
     for (std::size_t i = range.from; i < end; ++i) out.deliveries.push_back(make(plans_[i]));
-    if (range.from == 0 && end == plans_.size()) conclude(out);
+    if (range.from == 0 && end == plans_.size() && !with_.members) conclude(out);
     return out;
   }
 
@@ -50,11 +73,55 @@ class Expander {
             .detail = std::move(detail)};
   }
 
+  std::optional<JsonDocument> merge_record() {
+    if (with_.record.empty()) return std::nullopt;
+    merged_ = merged_data({.payload = message_.payload, .record = with_.record});
+    auto parsed = JsonDocument::parse(merged_, kDataLimits);
+    if (!parsed) return std::nullopt;
+    return std::move(*parsed);
+  }
+
+  // What the event itself says about whether and when.
+  std::optional<Expansion> judge_event() {
+    due_at_ = message_.due_at;
+    if (message_.is_direct() || route_ == nullptr) return std::nullopt;
+    if (route_->context && with_.record.empty()) {
+      return fail(Reason::MissingData, fmt::format("no record of \"{}\"", message_.entity_id));
+    }
+    if (auto because = cancelled_because(route_->cancel_when, data_)) {
+      return Expansion{
+          .state = MessageState::Cancelled, .reason = Reason::CancelledByCondition, .detail = std::move(*because)};
+    }
+    for (const ScopeSource& source : route_->scopes) {
+      const auto value = data_.find_path(source.field);
+      if (value) scopes_.emplace_back(source.type, value->spoken());
+    }
+    return due_at_ || route_->schedule.field.empty() ? std::nullopt : schedule();
+  }
+
+  std::optional<Expansion> schedule() {
+    const auto wrong = [&](std::string_view what) {
+      return fail(Reason::InvalidSchedule, fmt::format("{} {}", route_->schedule.field, what));
+    };
+    const auto value = data_.find_path(route_->schedule.field);
+    if (!value) return wrong("is missing");
+    const auto written = parse_written_time(value->spoken());
+    if (!written) return wrong(fmt::format("is \"{}\"", printable(excerpt(value->spoken(), kTextFieldBytesMax))));
+    Instant at = instant_from_us(written->us);
+    if (written->form != WrittenTime::Form::Moment && rules_.zones != nullptr) {
+      at = rules_.zones->moment_of(written->us, tenant_->writing.timezone).value_or(at);
+    }
+    at += route_->schedule.offset;
+    if (at < Instant{} || at > kLastInstant) return wrong("leaves the calendar");
+    due_at_ = at;
+    return std::nullopt;
+  }
+
   std::optional<Expansion> plan_direct() {
     const Channel channel = *message_.channel;
     const Template* content = nullptr;
     if (!message_.template_key.empty()) {
-      content = rules_.template_by_key(message_.tenant_name, message_.template_key, channel);
+      content = with_.templates.by_key(message_.tenant_name, message_.template_key, channel, scopes_);
       if (content == nullptr) {
         return fail(Reason::TemplateNotFound,
                     fmt::format("template \"{}\" for {}", message_.template_key, to_text(channel)));
@@ -62,15 +129,19 @@ class Expander {
     } else if (message_.body.empty() && channel != Channel::Webhook) {
       return fail(Reason::NoContent, fmt::format("no body and no template for {}", to_text(channel)));
     }
+    if (auto refused = find_contact(message_.contact)) return refused;
+    if (with_.members) return plan_members(content, channel);
     std::string recipient = message_.recipient;
-    if (recipient.empty()) recipient = fixed_recipient(channel);
-    plans_.push_back({content, channel, std::move(recipient), false});
+    if (recipient.empty() && contact_ != nullptr) recipient = contact_->address(channel);
+    if (recipient.empty() && contact_ == nullptr) recipient = fixed_recipient(channel);
+    plans_.push_back({content, channel, std::move(recipient), false, contact_});
     return std::nullopt;
   }
 
   std::optional<Expansion> plan_event() {
-    const auto templates = rules_.templates_for(message_.tenant_name, message_.type);
+    const auto templates = with_.templates.for_event(message_.tenant_name, message_.type, scopes_);
     if (route_ == nullptr && templates.empty()) return fail(Reason::NoRoute, fmt::format("type \"{}\"", message_.type));
+    if (auto refused = find_contact(contact_key())) return refused;
     for (const Template* content : templates) {
       const RecipientSource* source = source_for(content->channel);
       // A route that lists its recipients says which channels it uses; a template for another one is not for this
@@ -85,8 +156,23 @@ class Expander {
         if (auto refused = plan_recipients(nullptr, Channel::Webhook, hook)) return refused;
       }
     }
-    if (plans_.empty()) return fail(Reason::TemplateNotFound, fmt::format("type \"{}\"", message_.type));
+    if (plans_.empty() && !with_.members)
+      return fail(Reason::TemplateNotFound, fmt::format("type \"{}\"", message_.type));
     return std::nullopt;
+  }
+
+  [[nodiscard]] std::string contact_key() const {
+    if (!message_.contact.empty() || route_ == nullptr || route_->contact_field.empty()) return message_.contact;
+    const auto value = data_.find_path(route_->contact_field);
+    return value ? value->spoken() : "";
+  }
+
+  // Who is named but not known stops the message, unless an address is given anyway.
+  std::optional<Expansion> find_contact(const std::string& key) {
+    if (key.empty()) return std::nullopt;
+    contact_ = with_.people.contact(message_.tenant, key);
+    if (contact_ != nullptr || !message_.recipient.empty()) return std::nullopt;
+    return fail(Reason::UnknownContact, fmt::format("contact \"{}\"", printable(excerpt(key, kTextFieldBytesMax))));
   }
 
   [[nodiscard]] const RecipientSource* source_for(Channel channel) const {
@@ -105,10 +191,15 @@ class Expander {
 
   std::optional<Expansion> plan_recipients(const Template* content, Channel channel, const RecipientSource* source) {
     if (!message_.recipient.empty()) {
-      plans_.push_back({content, channel, message_.recipient, false});
+      plans_.push_back({content, channel, message_.recipient, false, contact_});
       return std::nullopt;
     }
     std::string fixed = fixed_recipient(channel);
+    if (contact_ != nullptr && reaches_a_person(channel)) {
+      plans_.push_back({content, channel, std::string{contact_->address(channel)}, false, contact_});
+      return std::nullopt;
+    }
+    if (with_.members && reaches_a_person(channel)) return plan_members(content, channel);
     const std::string_view field =
         source != nullptr ? std::string_view{source->field} : default_recipient_field(channel);
     // A configured URL yields only to a field that a route names: no payload sends an event elsewhere by chance.
@@ -142,6 +233,20 @@ class Expander {
     return std::nullopt;
   }
 
+  std::optional<Expansion> plan_members(const Template* content, Channel channel) {
+    for (const ListMember& member : *with_.members) {
+      if (member.contact.empty()) {
+        if (member.channel == channel) plans_.push_back({content, channel, member.address, true});
+        continue;
+      }
+      const Contact* contact = with_.people.contact(message_.tenant, member.contact);
+      const std::string_view address = contact != nullptr ? contact->address(channel) : std::string_view{};
+      plans_.push_back({content, channel, std::string{address}, true, contact});
+      if (address.empty()) plans_.back().recipient = "";
+    }
+    return std::nullopt;
+  }
+
   NewDelivery make(const Plan& plan) {
     NewDelivery made;
     Delivery& d = made.delivery;
@@ -156,101 +261,142 @@ class Expander {
     d.traceparent = message_.traceparent;
     d.recipient = plan.recipient;
     d.expires_at = message_.expires_at;
+    d.category = !message_.category.empty() || route_ == nullptr ? message_.category : route_->category;
+    if (plan.contact != nullptr) d.contact = plan.contact->key;
     d.template_key = plan.content != nullptr ? plan.content->key
                                              : std::string{message_.is_direct() ? "direct" : kBuiltInWebhookTemplate};
     d.template_version = plan.content != nullptr ? plan.content->version : 0;
+    d.template_id = plan.content != nullptr ? plan.content->id : 0;
     made.key_is_own = message_.is_direct() || message_.entity_id.empty();
-    d.key = delivery_key(message_, plan.channel, d.template_key, plan.recipient_in_key ? plan.recipient : "");
-    place(made);
+    const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key : plan.recipient;
+    d.key = delivery_key(message_, plan.channel, plan.content != nullptr ? plan.content->id_in_keys() : d.template_key,
+                         plan.recipient_in_key ? who : "");
+    place(made, plan);
     if (made.placement.state != DeliveryState::Suppressed) fill(made, plan);
     return made;
   }
 
-  void place(NewDelivery& made) const {
-    const Delivery& d = made.delivery;
+  void place(NewDelivery& made, const Plan& plan) const {
+    Delivery& d = made.delivery;
     if (const std::string_view problem = address_problem(d.channel, d.recipient); !problem.empty()) {
-      made.placement = {DeliveryState::Suppressed, Reason::NoRecipient,
-                        d.recipient.empty() ? fmt::format("no {} address", to_text(d.channel))
-                                            : fmt::format("the {} address {}", to_text(d.channel), problem)};
+      made.placement = {DeliveryState::Suppressed, Reason::NoRecipient, no_recipient(d, plan, problem)};
       made.delivery.recipient = printable(excerpt(d.recipient, kTextFieldBytesMax));
       return;
     }
+    if (plan.contact != nullptr) {
+      if (const Preference* wish = forbidding(plan.contact->preferences, d.channel, d.category);
+          wish != nullptr && !(wish->category.empty() && tenant_->exempts(d.category))) {
+        made.placement = {DeliveryState::Suppressed, Reason::OptedOut, opted_out(*wish, *plan.contact)};
+        return;
+      }
+    }
     if (d.expires_at && *d.expires_at <= now_) {
       made.placement = {DeliveryState::Expired, Reason::Expired, "it had expired when it was expanded"};
-    } else if (d.expires_at && message_.due_at && *message_.due_at >= *d.expires_at) {
-      made.placement = {DeliveryState::Expired, Reason::Expired, "it is due only after it expires"};
-    } else if (message_.due_at && *message_.due_at > now_) {
-      made.placement = {DeliveryState::Retrying, Reason::Scheduled, "", *message_.due_at};
+      return;
     }
+    place_in_time(made, plan);
+  }
+
+  static std::string no_recipient(const Delivery& d, const Plan& plan, std::string_view problem) {
+    if (!d.recipient.empty()) return fmt::format("the {} address {}", to_text(d.channel), problem);
+    if (plan.contact == nullptr) return fmt::format("no {} address", to_text(d.channel));
+    return fmt::format("contact \"{}\" has no {} address", plan.contact->key, to_text(d.channel));
+  }
+
+  static std::string opted_out(const Preference& wish, const Contact& contact) {
+    std::string of = wish.channel ? std::string{to_text(*wish.channel)} : "every channel";
+    if (!wish.category.empty()) of += fmt::format(" for {}", wish.category);
+    return fmt::format("contact \"{}\" opted out of {}{}", contact.key, of,
+                       wish.source.empty() ? "" : fmt::format(" ({})", wish.source));
+  }
+
+  void place_in_time(NewDelivery& made, const Plan& plan) const {
+    Delivery& d = made.delivery;
+    Instant due = std::max(due_at_.value_or(now_), now_);
+    Reason why = Reason::Scheduled;
+    std::string detail;
+    if (const auto window = quiet_window(d, plan)) {
+      d.quiet = to_text(*window);
+      if (const auto until = quiet_until(window->hours, window->zone, due, *rules_.zones)) {
+        due = *until;
+        why = Reason::QuietHours;
+        detail = d.quiet;
+      }
+    }
+    if (due <= now_) return;
+    if (d.expires_at && due >= *d.expires_at) {
+      made.placement = {
+          DeliveryState::Expired, Reason::Expired,
+          why == Reason::QuietHours ? "quiet hours end only after it expires" : "it is due only after it expires"};
+      return;
+    }
+    made.placement = {DeliveryState::Retrying, why, std::move(detail), due};
+  }
+
+  [[nodiscard]] std::optional<QuietWindow> quiet_window(const Delivery& d, const Plan& plan) const {
+    if (rules_.zones == nullptr || !reaches_a_person(d.channel) || tenant_->exempts(d.category)) return std::nullopt;
+    const auto hours =
+        plan.contact != nullptr && plan.contact->quiet_hours ? plan.contact->quiet_hours : tenant_->quiet_hours;
+    if (!hours) return std::nullopt;
+    const bool own_zone = plan.contact != nullptr && rules_.zones->knows(plan.contact->timezone);
+    return QuietWindow{*hours, own_zone ? plan.contact->timezone : tenant_->writing.timezone};
   }
 
   void fill(NewDelivery& made, const Plan& plan) {
     Delivery& d = made.delivery;
-    if (plan.content != nullptr) {
-      if (!render(*plan.content, made)) return;
-    } else if (message_.is_direct() && !message_.body.empty()) {
-      d.subject = message_.subject;
-      d.body = message_.body;
+    if (plan.content == nullptr) return fill_without_template(made);
+    d.locale = locale_for(*tenant_, plan.contact, message_.locale);
+    const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
+    if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
+    if (!(*text)->locale.empty()) d.locale = (*text)->locale;
+    if (is_late(made, *plan.content)) {
+      d.rendering = Rendering::Late;
+      return;
+    }
+    const std::string_view zone = plan.contact != nullptr ? plan.contact->timezone : std::string_view{};
+    const Author author{rules_, with_.templates, *tenant_, route_, d.channel, d.locale, zone};
+    std::optional<JsonDocument> own_data;
+    if (plan.contact != nullptr) own_data = data_for(*plan.contact);
+    auto written = write_content(*plan.content, own_data ? own_data->root() : data_, author);
+    if (const auto* refused = std::get_if<Unwritable>(&written)) return suppress(made, *refused);
+    take(made.delivery, std::get<Content>(std::move(written)));
+  }
+
+  [[nodiscard]] bool is_late(const NewDelivery& made, const Template& content) const {
+    if (content.uses_secret || (route_ != nullptr && route_->rendering == Rendering::Late)) return true;
+    // What waits is written from the record as it is then.
+    return route_ != nullptr && route_->context && made.placement.state == DeliveryState::Retrying;
+  }
+
+  std::optional<JsonDocument> data_for(const Contact& contact) {
+    const std::string known = contact_data(contact);
+    merged_ = merged_data({.payload = message_.payload, .record = with_.record, .contact = known});
+    auto parsed = JsonDocument::parse(merged_, kDataLimits);
+    if (!parsed) return std::nullopt;
+    return std::move(*parsed);
+  }
+
+  void fill_without_template(NewDelivery& made) {
+    Content content;
+    if (message_.is_direct() && !message_.body.empty()) {
+      content.subject = message_.subject;
+      content.body = message_.body;
     } else {
-      d.body = event_body();
+      content.body = event_body();
     }
-    // PostgreSQL cannot keep a NUL in a text, and one such row would hold up its whole batch.
-    for (std::string* part : {&d.body, &d.html}) std::replace(part->begin(), part->end(), '\0', ' ');
-    // A subject is one line, whatever the data says.
-    if (has_control(d.subject)) d.subject = printable(d.subject);
-    if (d.subject.size() > kTextFieldBytesMax * 4) d.subject = excerpt(d.subject, kTextFieldBytesMax * 4);
-    if (d.body.size() > kContentBytesMax || d.html.size() > kContentBytesMax) {
-      suppress(made, Reason::ContentTooLarge, fmt::format("more than {} bytes", kContentBytesMax));
-    }
+    if (auto refused = make_sendable(content)) return suppress(made, *refused);
+    take(made.delivery, std::move(content));
   }
 
-  bool render(const Template& content, NewDelivery& made) {
-    Delivery& d = made.delivery;
-    const Writing& writing = tenant_->writing;
-    RenderOptions options{.missing = writing.missing_keys, .formatter = rules_.formatter};
-    options.locale = message_.locale.empty() ? writing.locale : message_.locale;
-    options.zone = writing.timezone;
-    options.date_format = route_ != nullptr && !route_->date_format.empty() ? route_->date_format : writing.date_format;
-    if (d.channel == Channel::Sms) options.spaces = Spaces::Plain;
-    struct Part {
-      const CompiledText& text;
-      Escape escape;
-      std::string& into;
-    };
-    std::vector<std::string> missing;
-    std::vector<std::string> unformatted;
-    for (const Part& part : {Part{content.subject, Escape::None, d.subject}, Part{content.body, Escape::None, d.body},
-                             Part{content.html, Escape::Html, d.html}}) {
-      options.escape = part.escape;
-      auto rendered = part.text.render(data_, options);
-      if (!rendered) {
-        const bool large = rendered.error().code == ErrorCode::Exhausted;
-        suppress(made, large ? Reason::ContentTooLarge : Reason::TemplateBroken, rendered.error().text);
-        return false;
-      }
-      part.into = std::move(rendered->text);
-      std::move(rendered->missing.begin(), rendered->missing.end(), std::back_inserter(missing));
-      std::move(rendered->unformatted.begin(), rendered->unformatted.end(), std::back_inserter(unformatted));
-    }
-    warn(d, "no value for", missing);
-    warn(d, "not formatted:", unformatted);
-    d.warnings = excerpt(d.warnings, kExcerptBytesMax);
-    return true;
+  static void take(Delivery& d, Content content) {
+    d.subject = std::move(content.subject);
+    d.body = std::move(content.body);
+    d.html = std::move(content.html);
+    d.warnings = std::move(content.warnings);
   }
 
-  static void warn(Delivery& d, std::string_view what, std::vector<std::string>& keys) {
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    for (const std::string& key : keys) {
-      d.warnings += fmt::format("{}{} {}", d.warnings.empty() ? "" : "; ", what, key);
-    }
-  }
-
-  static void suppress(NewDelivery& made, Reason reason, std::string_view detail) {
-    made.placement = {DeliveryState::Suppressed, reason, printable(excerpt(detail, kExcerptBytesMax))};
-    made.delivery.subject.clear();
-    made.delivery.body.clear();
-    made.delivery.html.clear();
+  static void suppress(NewDelivery& made, const Unwritable& why) {
+    made.placement = {DeliveryState::Suppressed, why.reason, printable(excerpt(why.detail, kExcerptBytesMax))};
   }
 
   [[nodiscard]] std::string event_body() const {
@@ -263,33 +409,83 @@ class Expander {
     return w.end_object().take();
   }
 
-  // One word for the whole message: it failed for want of a recipient only when no channel has one.
+  // One word for the whole message: it failed for want of a recipient or a template only when no channel has one.
   static void conclude(Expansion& out) {
-    const bool nobody = std::all_of(out.deliveries.begin(), out.deliveries.end(), [](const NewDelivery& d) {
-      return d.placement.state == DeliveryState::Suppressed && d.placement.reason == Reason::NoRecipient;
-    });
-    if (!nobody) return;
-    out.state = MessageState::Failed;
-    out.reason = Reason::NoRecipient;
-    out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
+    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound}) {
+      const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [&](const NewDelivery& d) {
+        return d.placement.state == DeliveryState::Suppressed && d.placement.reason == reason;
+      });
+      if (!all) continue;
+      out.state = MessageState::Failed;
+      out.reason = reason;
+      out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
+      return;
+    }
   }
 
   const Message& message_;
+  const ExpandWith& with_;
   const Rules& rules_;
   Instant now_;
   const Tenant* tenant_ = nullptr;
   const Route* route_ = nullptr;
+  const Contact* contact_ = nullptr;
+  std::string merged_;
   JsonView data_;
+  EventScopes scopes_;
+  std::optional<Instant> due_at_;
   std::vector<Plan> plans_;
 };
 
 }  // namespace
 
-Expansion expand(const Message& message, const Rules& rules, Instant now, ExpandRange range) {
-  return Expander{message, rules, now}.run(range);
+void People::add(Contact contact) {
+  const std::pair<TenantId, std::string> name{contact.tenant, contact.key};
+  contacts_.insert_or_assign(name, std::move(contact));
 }
 
-std::string delivery_key(const Message& message, Channel channel, std::string_view template_key,
+const Contact* People::contact(TenantId tenant, std::string_view key) const {
+  const auto found = contacts_.find(std::pair<TenantId, std::string>{tenant, key});
+  return found == contacts_.end() ? nullptr : &found->second;
+}
+
+ExpandNeeds needs_of(const Message& message, const Rules& rules) {
+  ExpandNeeds needs;
+  const Route* route = message.is_direct() ? nullptr : rules.route(message.tenant_name, message.type);
+  if (route != nullptr && route->context) needs.context = &*route->context;
+  std::string contact = message.contact;
+  if (contact.empty() && route != nullptr && !route->contact_field.empty()) {
+    const auto payload = JsonDocument::parse(message.payload, kDataLimits);
+    if (payload) {
+      if (const auto value = payload->root().find_path(route->contact_field)) contact = value->spoken();
+    }
+  }
+  if (!contact.empty()) needs.contacts.push_back(std::move(contact));
+  const bool addressed = !message.recipient.empty() || !needs.contacts.empty();
+  if (!addressed) needs.list = !message.list.empty() || route == nullptr ? message.list : route->list;
+  if (!needs.list.empty()) needs.not_before = message.due_at;
+  return needs;
+}
+
+Expansion expand(const Message& message, const ExpandWith& with, ExpandRange range) {
+  return Expander{message, with}.run(range);
+}
+
+Expansion expand(const Message& message, const Rules& rules, Instant now, ExpandRange range) {
+  const People nobody;
+  return expand(message, ExpandWith{.rules = rules, .templates = rules.templates, .people = nobody, .now = now}, range);
+}
+
+void apply(const Suppression& suppression, NewDelivery& made) {
+  made.placement = {DeliveryState::Suppressed, Reason::SuppressedAddress,
+                    fmt::format("{} on {}{}{}", to_text(suppression.cause), format_instant(suppression.at),
+                                suppression.evidence.empty() ? "" : ": ", suppression.evidence)};
+  made.delivery.subject.clear();
+  made.delivery.body.clear();
+  made.delivery.html.clear();
+}
+
+std::string delivery_key(const Message& message, Channel channel, std::string_view template_id,
                          std::string_view recipient) {
   const bool own = message.is_direct() || message.entity_id.empty();
   std::string key = own ? format_uuid(message.uuid) : message.entity_id;
@@ -302,7 +498,7 @@ std::string delivery_key(const Message& message, Channel channel, std::string_vi
   key += ':';
   key += to_text(channel);
   key += ':';
-  key += template_key;
+  key += template_id;
   if (!recipient.empty()) {
     key += ':';
     key += recipient;

@@ -65,7 +65,21 @@ namespace postrider {
   X(ShimFailure, 61, "shim_failure", "the shim was told to fail")                                                     \
   X(ForbiddenAddress, 62, "forbidden_address", "the address is an internal one and not allowed")                      \
   X(LateAnswer, 63, "late_answer", "the answer came after the lease had passed to another node")                      \
-  X(TooLargeAnswer, 64, "too_large_answer", "the provider's answer was larger than allowed")
+  X(TooLargeAnswer, 64, "too_large_answer", "the provider's answer was larger than allowed")                          \
+  X(OptedOut, 70, "opted_out", "the contact does not want this")                                                      \
+  X(SuppressedAddress, 71, "suppressed_address", "the address is on the suppression list")                            \
+  X(QuietHours, 72, "quiet_hours", "quiet hours: it waits until they end")                                            \
+  X(CancelledByCondition, 73, "cancelled_by_condition", "its record says that it is no longer wanted")                \
+  X(CancelledWithEntity, 74, "cancelled_with_entity", "everything that waited about its entity was cancelled")        \
+  X(UnknownContact, 75, "unknown_contact", "this contact is not known here")                                          \
+  X(UnknownList, 76, "unknown_list", "this list is not known here")                                                   \
+  X(ContextFailed, 77, "context_failed", "asking the application's database failed")                                  \
+  X(ContextAmbiguous, 78, "context_ambiguous", "the application's database gave more than one row")                   \
+  X(InvalidSchedule, 79, "invalid_schedule", "the date that it is scheduled by is not a date")                        \
+  X(LimitedByRate, 80, "limited_by_rate", "it waits for a rate limit")                                                \
+  X(LimitedByConcurrency, 81, "limited_by_concurrency", "it waits for a limit of open calls")                         \
+  X(SecretMissing, 82, "secret_missing", "its sealed secret is gone or cannot be opened")                             \
+  X(ResentByOperator, 83, "resent_by_operator", "sent again by an operator, beside the first one")
 
 enum class Reason : std::uint8_t {
 #define X(name, number, code, words) name = number,

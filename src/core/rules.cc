@@ -14,17 +14,18 @@ void Rules::index() {
   tenant_by_name_.clear();
   tenant_by_id_.clear();
   route_by_type_.clear();
-  templates_by_type_.clear();
   provider_by_id_.clear();
   for (std::size_t i = 0; i < tenants.size(); ++i) {
     tenant_by_name_.emplace(tenants[i].name, i);
     tenant_by_id_.emplace(tenants[i].id, i);
   }
   for (std::size_t i = 0; i < routes.size(); ++i) route_by_type_.emplace(TypeKey{routes[i].tenant, routes[i].type}, i);
-  for (std::size_t i = 0; i < templates.size(); ++i) {
-    if (templates[i].active) templates_by_type_[TypeKey{templates[i].tenant, templates[i].type}].push_back(i);
-  }
   for (std::size_t i = 0; i < providers.size(); ++i) provider_by_id_.emplace(providers[i].id, i);
+}
+
+bool Tenant::exempts(std::string_view category) const {
+  return !category.empty() &&
+         std::find(exempt_categories.begin(), exempt_categories.end(), category) != exempt_categories.end();
 }
 
 const Tenant* Rules::tenant(std::string_view name) const {
@@ -41,32 +42,6 @@ const Route* Rules::route(std::string_view tenant, std::string_view type) const 
   auto found = look_up(route_by_type_, tenant, type);
   if (found == route_by_type_.end()) found = look_up(route_by_type_, "", type);
   return found == route_by_type_.end() ? nullptr : &routes[found->second];
-}
-
-std::vector<const Template*> Rules::templates_for(std::string_view tenant, std::string_view type) const {
-  std::vector<const Template*> out;
-  for (const std::string_view owner : {tenant, std::string_view{}}) {
-    const auto found = look_up(templates_by_type_, owner, type);
-    if (found == templates_by_type_.end()) continue;
-    for (const std::size_t i : found->second) {
-      const Template& candidate = templates[i];
-      const bool taken =
-          std::any_of(out.begin(), out.end(), [&](const Template* t) { return t->channel == candidate.channel; });
-      if (!taken) out.push_back(&candidate);
-    }
-  }
-  std::sort(out.begin(), out.end(), [](const Template* a, const Template* b) { return a->channel < b->channel; });
-  return out;
-}
-
-const Template* Rules::template_by_key(std::string_view tenant, std::string_view key, Channel channel) const {
-  const Template* common = nullptr;
-  for (const Template& candidate : templates) {
-    if (!candidate.active || candidate.key != key || candidate.channel != channel) continue;
-    if (candidate.tenant == tenant) return &candidate;
-    if (candidate.tenant.empty()) common = &candidate;
-  }
-  return common;
 }
 
 const ProviderRule* Rules::provider(ProviderId id) const {

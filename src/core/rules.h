@@ -8,23 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/contact.h"
+#include "core/context.h"
 #include "core/delivery.h"
-#include "core/render.h"
+#include "core/quiet_hours.h"
 #include "core/retry.h"
+#include "core/template.h"
 
 namespace postrider {
-
-struct Template {
-  std::string key = {};     // stays the same over versions: part of the delivery's key
-  std::string tenant = {};  // empty: every tenant
-  std::string type = {};
-  Channel channel = Channel::Email;
-  int version = 1;
-  bool active = true;
-  CompiledText subject = {};
-  CompiledText body = {};
-  CompiledText html = {};
-};
 
 enum class RecipientShape : std::uint8_t { Single, Array };
 
@@ -40,6 +31,28 @@ struct Writing {
   std::string timezone = "UTC";
   std::string date_format = {};  // for dates that no formatter is named for; empty: as they came
   MissingKey missing_keys = MissingKey::Empty;
+  std::vector<std::string> locales = {};    // that the tenant writes in; empty: whatever is asked for
+  std::vector<std::string> fallbacks = {};  // for templates that lack a locale; empty: that is an error
+  LocaleMatching matching = LocaleMatching::LookUp;
+};
+
+/// How fast, at most. Zero: no limit. Rates are shared by the living nodes.
+struct Limit {
+  double per_second = 0;
+  double burst = 0;     // how many at once after a pause; 0: one second's worth
+  int concurrency = 0;  // calls open at the same time, on each node
+  [[nodiscard]] bool limits() const { return per_second > 0 || concurrency > 0; }
+};
+
+/// A due time from a date that the event carries: "24 h before checkinDate".
+struct Schedule {
+  std::string field = {};  // path in the payload or in the record; empty: at once
+  Duration offset = {};    // negative: before it
+};
+/// Templates for one thing only: the payload's field says which ("listing", listingId).
+struct ScopeSource {
+  std::string type = {};
+  std::string field = {};
 };
 
 struct Route {
@@ -50,6 +63,14 @@ struct Route {
   Guarantee guarantee = Guarantee::AtLeastOnce;
   std::string category = {};
   std::vector<RecipientSource> recipients = {};
+  std::string contact_field = {};        // path in the payload to a contact's key; before `recipients`
+  std::string list = {};                 // name of a list; before `recipients`
+  std::vector<ScopeSource> scopes = {};  // narrowest first
+  std::optional<ContextRule> context = {};
+  CancelCondition cancel_when = {};
+  Rendering rendering = Rendering::Early;
+  Schedule schedule = {};
+  std::vector<std::string> keys = {};  // that its events carry, for checks of templates
 };
 
 /// A configured account of an adapter, as far as the core needs to know it.
@@ -63,6 +84,7 @@ struct ProviderRule {
   int connections = 64;
   int ahead = 0;  // calls handed over beyond the connections, while the provider answers quickly
   std::optional<Policy> own_policy = {};  // an SMTP provider may carry its own
+  Limit limit = {};
 };
 
 struct Tenant {
@@ -70,17 +92,23 @@ struct Tenant {
   std::string name = {};
   std::map<Channel, std::vector<ProviderId>> chains = {};  // overrides the common ones
   Writing writing = {};
+  std::optional<QuietHours> quiet_hours = {};       // for contacts that have none of their own
+  std::vector<std::string> exempt_categories = {};  // sent at any time, whatever a general wish says
+  Limit limit = {};
+
+  [[nodiscard]] bool exempts(std::string_view category) const;
 };
 
 class Rules {
  public:
   std::vector<Tenant> tenants = {};
   std::vector<Route> routes = {};
-  std::vector<Template> templates = {};
+  TemplateSet templates = {};  // of the configuration file; an engine adds the stored ones
   std::vector<PolicyRule> policies = {};
   std::vector<ProviderRule> providers = {};
   std::map<Channel, std::vector<ProviderId>> chains = {};  // channel -> providers, first choice first
   const Formatter* formatter = nullptr;  // of dates and numbers in templates; null: they stay as they came
+  const Zones* zones = nullptr;          // for quiet hours and dates without a time; null: UTC only
 
   /// Builds the look-ups below; call once after filling the lists.
   void index();
@@ -88,9 +116,6 @@ class Rules {
   [[nodiscard]] const Tenant* tenant(std::string_view name) const;
   [[nodiscard]] const Tenant* tenant(TenantId id) const;
   [[nodiscard]] const Route* route(std::string_view tenant, std::string_view type) const;  // the tenant's own wins
-  /// Active templates of a type, one per channel (the tenant's own wins), ordered by channel.
-  [[nodiscard]] std::vector<const Template*> templates_for(std::string_view tenant, std::string_view type) const;
-  [[nodiscard]] const Template* template_by_key(std::string_view tenant, std::string_view key, Channel channel) const;
   [[nodiscard]] const ProviderRule* provider(ProviderId id) const;
   [[nodiscard]] const ProviderRule* provider(std::string_view name) const;
   /// The first provider of the channel for this tenant; null when there is none.
@@ -102,7 +127,6 @@ class Rules {
   std::map<std::string, std::size_t, std::less<>> tenant_by_name_;
   std::map<TenantId, std::size_t> tenant_by_id_;
   std::map<TypeKey, std::size_t, std::less<>> route_by_type_;
-  std::map<TypeKey, std::vector<std::size_t>, std::less<>> templates_by_type_;
   std::map<ProviderId, std::size_t> provider_by_id_;
 };
 

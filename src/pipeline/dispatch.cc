@@ -375,7 +375,11 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
     }
     if (group.maybe_at_most_once) at_most_once[where.lane].push_back(where.tenant);
   }
-  parts_.places.set_open(id, prefetchable.empty());
+  if (prefetchable.empty()) {
+    parts_.places.set_open(id, true);
+  } else {
+    parts_.places.set_open_before(id, prefetchable.begin()->first);
+  }
   plan_at_most_once(desk, at_most_once);
   // A claim for a handful of rows costs as much as one for hundreds, so a busy provider is topped up in strides: when
   // every lane that waits has room for one, else the lane that may fill least would find room for nothing. Priority

@@ -1,25 +1,67 @@
 #include "pipeline/expand.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/limits.h"
 #include "core/retry.h"
 
 namespace postrider {
+namespace {
+
+// Ends the store's transaction from inside the decision; what is wrong stands in the stage.
+struct CannotDecide : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+bool is_live(const NewDelivery& made) {
+  return made.placement.state == DeliveryState::Queued || made.placement.state == DeliveryState::Retrying;
+}
+
+bool lacks_template(const ExpandedMessage& message) {
+  return message.reason == Reason::NoRoute || message.reason == Reason::TemplateNotFound;
+}
+
+}  // namespace
+
+Result<Done> ExpandStage::keep_up(Instant now) {
+  if (catalog_changed_) {
+    POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
+    catalog_changed_ = false;
+    return Done{};
+  }
+  return catalog_.refresh_if_due(parts_.store, now);
+}
 
 Result<ExpandReport> ExpandStage::turn(Instant now) {
+  POSTRIDER_TRY_DONE(keep_up(now));
+  auto report = take_rows(now);
+  if (!report && catalog_stale_) {
+    // A template came after we last looked: nothing was written, and everything is decided again with it.
+    POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
+    report = take_rows(now);
+  }
+  return report;
+}
+
+Result<ExpandReport> ExpandStage::take_rows(Instant now) {
   reserved_.clear();
+  look_up_failed_.reset();
+  catalog_stale_ = false;
   auto report = parts_.store.expand(now, parts_.node, rows_max_,
                                     [&](std::span<const OutboxRow> rows) { return decide(now, rows); });
-  if (!report) {
-    give_back_unused({});
-    note_refusal(report.error());
-    return report.error();
+  if (report) {
+    refused_alone_ = 0;
+    rows_max_ = std::min(kRowsPerTurn, rows_max_ * 2);
+    give_back_unused(*report);
+    return report;
   }
-  refused_alone_ = 0;
-  rows_max_ = std::min(kRowsPerTurn, rows_max_ * 2);
-  give_back_unused(*report);
-  return report;
+  give_back_unused({});
+  if (look_up_failed_) return *look_up_failed_;
+  if (!catalog_stale_) note_refusal(report.error());
+  return report.error();
 }
 
 // A store that cannot be reached or is full has trouble of its own. Anything else may be one bad row: halve until it
@@ -37,12 +79,10 @@ void ExpandStage::note_refusal(const Error& error) {
 
 // First without deliveries; if not even that can be stored, without everything that the producer wrote but its name.
 ExpandedMessage ExpandStage::give_up(Instant now, const OutboxRow& row) {
-  ExpandedMessage out = decide_one(now, row);
+  ExpandedMessage out = read_one(now, row);
   out.state = MessageState::Failed;
   out.reason = Reason::ExpansionFailed;
   out.detail = refusal_;
-  out.deliveries.clear();
-  out.in_chunks = false;
   if (refused_alone_ < 2 * kRefusalsMax) return out;
   Message bare;
   bare.id = out.message.id;
@@ -60,14 +100,15 @@ std::vector<ExpandedMessage> ExpandStage::decide(Instant now, std::span<const Ou
   if (rows.size() == 1 && refused_alone_ >= kRefusalsMax) return {give_up(now, rows.front())};
   std::vector<ExpandedMessage> out;
   out.reserve(rows.size());
-  for (const OutboxRow& row : rows) {
-    out.push_back(decide_one(now, row));
-    own(out.back());
-  }
+  for (const OutboxRow& row : rows) out.push_back(read_one(now, row));
+  expand_all(now, out);
+  look_again_for_templates(out);
+  if (catalog_.any_suppression()) suppress(out);
+  for (ExpandedMessage& each : out) own(each);
   return out;
 }
 
-ExpandedMessage ExpandStage::decide_one(Instant now, const OutboxRow& row) {
+ExpandedMessage ExpandStage::read_one(Instant now, const OutboxRow& row) {
   Reading reading = read_row(row);
   ExpandedMessage out;
   out.message = std::move(reading.message);
@@ -83,23 +124,96 @@ ExpandedMessage ExpandStage::decide_one(Instant now, const OutboxRow& row) {
     out.state = MessageState::Failed;
     out.reason = reading.refusal->reason;
     out.detail = reading.refusal->field + ": " + reading.refusal->detail;
-    return out;
   }
-  Expansion expansion = postrider::expand(m, parts_.rules, now, {0, kDeliveriesPerExpansionMax});
-  out.state = expansion.state;
-  out.reason = expansion.reason;
-  out.detail = std::move(expansion.detail);
-  if (expansion.recipients_total > kDeliveriesPerExpansionMax) {
+  return out;
+}
+
+// What the store says inside its own transaction; an error ends that.
+template <class T>
+T ExpandStage::ask(Result<T> answer) {
+  if (answer) return std::move(*answer);
+  look_up_failed_ = answer.error();
+  throw CannotDecide{answer.error().text};
+}
+
+void ExpandStage::expand_all(Instant now, std::vector<ExpandedMessage>& decided) {
+  std::vector<ContactRef> wanted;
+  for (ExpandedMessage& each : decided) {
+    if (each.state == MessageState::Failed) continue;
+    ExpandNeeds needs = needs_of(each.message, parts_.rules);
+    each.in_chunks = needs.takes_time();
+    each.expand_at = needs.not_before;
+    for (std::string& key : needs.contacts) wanted.push_back({each.message.tenant, std::move(key)});
+  }
+  People people;
+  if (!wanted.empty()) {
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    for (Contact& contact : ask(parts_.store.find_contacts(wanted))) people.add(std::move(contact));
+  }
+  for (ExpandedMessage& each : decided) {
+    if (each.state != MessageState::Failed) expand_one(now, people, each);
+  }
+}
+
+void ExpandStage::expand_one(Instant now, const People& people, ExpandedMessage& out) {
+  const auto later = [&] {
     out.state = MessageState::Expanding;
     out.reason = Reason::Expanding;
     out.in_chunks = true;
-    return out;
-  }
+  };
+  // A tenant that nobody knows has no routes and no lists: that is found out at once.
+  if (out.in_chunks && parts_.rules.tenant(out.message.tenant) != nullptr) return later();
+  out.in_chunks = false;
+  const ExpandWith with{.rules = parts_.rules, .templates = catalog_.templates(), .people = people, .now = now};
+  Expansion expansion = postrider::expand(out.message, with, {0, kDeliveriesPerExpansionMax});
+  if (expansion.recipients_total > kDeliveriesPerExpansionMax) return later();
+  out.state = expansion.state;
+  out.reason = expansion.reason;
+  out.detail = std::move(expansion.detail);
   for (NewDelivery& made : expansion.deliveries) {
     made.delivery.id = parts_.ids.next(now);
     out.deliveries.push_back({std::move(made), 0});
   }
-  return out;
+}
+
+// Nobody is told "no template" because of a copy that is a second old.
+void ExpandStage::look_again_for_templates(const std::vector<ExpandedMessage>& decided) {
+  if (std::none_of(decided.begin(), decided.end(), lacks_template)) return;
+  catalog_stale_ = ask(catalog_.is_stale(parts_.store));
+  if (catalog_stale_) throw CannotDecide{"the templates changed"};
+}
+
+void ExpandStage::suppress(std::vector<ExpandedMessage>& decided) {
+  std::vector<ExpandedDelivery*> live;
+  for (ExpandedMessage& each : decided) {
+    for (ExpandedDelivery& delivery : each.deliveries) {
+      if (is_live(delivery.made)) live.push_back(&delivery);
+    }
+  }
+  ask(suppress(live));
+}
+
+Result<Done> ExpandStage::suppress(const std::vector<ExpandedDelivery*>& live) {
+  if (live.empty()) return Done{};
+  const auto ref_of = [](const Delivery& d) {
+    return SuppressionRef{d.tenant, d.channel, comparable_address(d.channel, d.recipient)};
+  };
+  std::vector<SuppressionRef> refs;
+  for (const ExpandedDelivery* each : live) refs.push_back(ref_of(each->made.delivery));
+  std::sort(refs.begin(), refs.end());
+  refs.erase(std::unique(refs.begin(), refs.end()), refs.end());
+  std::map<SuppressionRef, Suppression> found;
+  POSTRIDER_TRY(suppressions, parts_.store.find_suppressions(refs));
+  for (Suppression& s : suppressions) {
+    SuppressionRef ref{s.tenant, s.channel, comparable_address(s.channel, s.address)};
+    found.emplace(std::move(ref), std::move(s));
+  }
+  for (ExpandedDelivery* each : live) {
+    const auto hit = found.find(ref_of(each->made.delivery));
+    if (hit != found.end()) apply(hit->second, each->made);
+  }
+  return Done{};
 }
 
 // Rows that can be sent at once are inserted already held by this node: one write less, and no wait for a claim.
@@ -112,7 +226,7 @@ void ExpandStage::own(ExpandedMessage& expanded) {
     // At-most-once rows are claimed only for a free connection: a crash must leave few of them unclear.
     if (entry.made.placement.state != DeliveryState::Queued || d.guarantee == Guarantee::AtMostOnce) continue;
     const ProviderRule* provider = parts_.rules.first_provider(*tenant, d.channel);
-    if (provider == nullptr || !parts_.places->may_own(provider->id)) continue;
+    if (provider == nullptr || !parts_.places->may_own(provider->id, d.lane)) continue;
     if (parts_.places->reserve(provider->id, 1, d.lane) == 0) continue;
     entry.own_provider = provider->id;
     ++reserved_[provider->id];
@@ -128,52 +242,172 @@ void ExpandStage::give_back_unused(const ExpandReport& report) {
 }
 
 Result<ExpandReport> ExpandStage::work(Instant now) {
-  if (failed_) POSTRIDER_TRY_DONE(put_off(now));
-  if (!begun_) {
-    POSTRIDER_TRY(claimed, parts_.store.claim_expand(now, parts_.node, 1));
-    if (claimed.empty()) return ExpandReport{};
-    begun_ = std::move(claimed.front());
+  if (!failed_.empty()) POSTRIDER_TRY_DONE(put_off(now));
+  POSTRIDER_TRY_DONE(keep_up(now));
+  if (begun_.empty()) {
+    POSTRIDER_TRY(claimed, parts_.store.claim_expand(now, parts_.node, kWorkAtOnce));
+    for (ExpandWork& each : claimed) begun_.push_back(std::move(each));
+    if (begun_.empty()) return ExpandReport{};
   }
-  auto report = work_one(now, *begun_);
-  if (report) return report;
-  failed_ = {std::move(*begun_), report.error().text};
-  begun_.reset();
-  // A lost lease is another node's work now; any other failure stays with this message: it waits under a policy, the
-  // others go on.
-  if (report.error().code == ErrorCode::Conflict) {
-    failed_.reset();
-    return ExpandReport{};
-  }
-  POSTRIDER_TRY_DONE(put_off(now));
+  auto report = work_on(now, next_together());
+  if (!failed_.empty()) POSTRIDER_TRY_DONE(put_off(now));
   return report;
+}
+
+// The first, and with it all that one question to the application's database answers.
+std::vector<ExpandWork> ExpandStage::next_together() {
+  std::vector<ExpandWork> together;
+  together.push_back(std::move(begun_.front()));
+  begun_.pop_front();
+  const ContextRule* rule = needs_of(together.front().message, parts_.rules).context;
+  if (rule == nullptr || !rule->sql.for_many()) return together;
+  std::deque<ExpandWork> others;
+  for (ExpandWork& each : begun_) {
+    const bool same = needs_of(each.message, parts_.rules).context == rule &&
+                      each.message.tenant_name == together.front().message.tenant_name;
+    same ? together.push_back(std::move(each)) : others.push_back(std::move(each));
+  }
+  begun_ = std::move(others);
+  return together;
+}
+
+Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> together) {
+  std::vector<ContextRecord> records(together.size(), std::string{});
+  const ContextRule* rule = needs_of(together.front().message, parts_.rules).context;
+  if (rule != nullptr) {
+    std::vector<ContextAsk> asks;
+    for (const ExpandWork& each : together) {
+      asks.push_back({each.message.tenant_name, each.message.entity_id, each.message.payload});
+    }
+    records = parts_.context != nullptr ? parts_.context->load(*rule, asks)
+                                        : std::vector<ContextRecord>(together.size(), RecordFailed{"no database"});
+  }
+  ExpandReport all;
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    if (const auto* failed = std::get_if<RecordFailed>(&records[i])) {
+      fail_work(std::move(together[i]), Reason::ContextFailed, failed->text);
+      continue;
+    }
+    if (std::holds_alternative<ManyRecords>(records[i])) {
+      fail_work(std::move(together[i]), Reason::ContextAmbiguous,
+                fmt::format("more than one record of \"{}\"", together[i].message.entity_id));
+      continue;
+    }
+    const auto* record = std::get_if<std::string>(&records[i]);
+    auto report = work_one(now, together[i], record != nullptr ? std::string_view{*record} : std::string_view{});
+    if (!report) {
+      // A lost lease is another node's work now; any other failure stays with this message: it waits under a policy,
+      // the others go on.
+      if (report.error().code == ErrorCode::Conflict) continue;
+      fail_work(std::move(together[i]), Reason::ExpansionFailed, report.error().text);
+      for (std::size_t rest = i + 1; rest < together.size(); ++rest) begun_.push_back(std::move(together[rest]));
+      return report.error();
+    }
+    all.rows += report->rows;
+    all.queued.insert(all.queued.end(), report->queued.begin(), report->queued.end());
+  }
+  return all;
+}
+
+void ExpandStage::fail_work(ExpandWork work, Reason reason, std::string why) {
+  failed_.push_back({std::move(work), reason, std::move(why)});
 }
 
 // Kept until the store took it: a lease that nobody ends would hold the message for as long as this node lives.
 Result<Done> ExpandStage::put_off(Instant now) {
-  const auto& [failed, why] = *failed_;
   const Policy policy = *preset_policy("booking");
-  Result<Done> done = Done{};
-  if (failed.lease.attempt >= policy.attempts_max) {
-    const ExpandChunk end{.cursor = failed.cursor,
-                          .finished = true,
-                          .state = MessageState::Failed,
-                          .reason = Reason::ExpansionFailed,
-                          .detail = why};
-    if (auto ended = parts_.store.expand_chunk(now, failed.lease, end); !ended) done = ended.error();
-  } else {
-    const Duration wait = retry_delay(policy, std::max(1, failed.lease.attempt), 0);
-    done = parts_.store.defer_expand(now, failed.lease, now + wait, Reason::ExpansionFailed, why);
+  while (!failed_.empty()) {
+    const auto& [failed, reason, why] = failed_.back();
+    Result<Done> done = Done{};
+    // Two records stay two, however often one asks.
+    const bool final = reason == Reason::ContextAmbiguous || failed.lease.attempt >= policy.attempts_max;
+    if (final) {
+      const ExpandChunk end{
+          .cursor = failed.cursor, .finished = true, .state = MessageState::Failed, .reason = reason, .detail = why};
+      if (auto ended = parts_.store.expand_chunk(now, failed.lease, end); !ended) done = ended.error();
+    } else {
+      const Duration wait = retry_delay(policy, std::max(1, failed.lease.attempt), 0);
+      done = parts_.store.defer_expand(now, failed.lease, now + wait, reason, why);
+    }
+    if (!done && done.error().code != ErrorCode::Conflict) return done;
+    failed_.pop_back();
   }
-  if (!done && done.error().code != ErrorCode::Conflict) return done;
-  failed_.reset();
   return Done{};
 }
 
-Result<ExpandReport> ExpandStage::work_one(Instant now, ExpandWork& work) {
-  Expansion expansion = postrider::expand(work.message, parts_.rules, now, {work.cursor, kDeliveriesPerExpansionMax});
+Result<ExpandReport> ExpandStage::work_one(Instant now, ExpandWork& work, std::string_view record) {
+  POSTRIDER_TRY(chunk, make_chunk(now, work, record));
+  const std::size_t rows = chunk.deliveries.size() + 1;
+  POSTRIDER_TRY(report, parts_.store.expand_chunk(now, work.lease, chunk));
+  report.rows = rows;
+  if (chunk.finished) return report;
+  work.cursor = chunk.cursor;
+  if (chunk.as_of) work.as_of = chunk.as_of;
+  begun_.push_front(std::move(work));
+  return report;
+}
+
+Result<ExpandChunk> ExpandStage::make_chunk(Instant now, const ExpandWork& work, std::string_view record) {
+  const ExpandNeeds needs = needs_of(work.message, parts_.rules);
+  if (!needs.list.empty()) return make_list_chunk(now, work, needs, record);
+  POSTRIDER_TRY(people, people_of(work.message.tenant, needs.contacts));
+  const ExpandWith with{
+      .rules = parts_.rules, .templates = catalog_.templates(), .people = people, .now = now, .record = record};
+  Expansion expansion = postrider::expand(work.message, with, {work.cursor, kDeliveriesPerExpansionMax});
   ExpandChunk chunk;
   chunk.cursor = work.cursor + expansion.deliveries.size();
   chunk.finished = expansion.deliveries.empty() || chunk.cursor >= expansion.recipients_total;
+  POSTRIDER_TRY_DONE(add_deliveries(now, expansion, chunk));
+  return chunk;
+}
+
+// The list as it was when the message was first looked at: who joins later is not written to, and a chunk that is made
+// again after a crash is the same.
+Result<ExpandChunk> ExpandStage::make_list_chunk(Instant now, const ExpandWork& work, const ExpandNeeds& needs,
+                                                 std::string_view record) {
+  const Message& m = work.message;
+  const auto end = [&](Reason reason, std::string detail) {
+    return ExpandChunk{.cursor = work.cursor,
+                       .finished = true,
+                       .state = MessageState::Failed,
+                       .reason = reason,
+                       .detail = std::move(detail)};
+  };
+  const Instant as_of = work.as_of.value_or(now);
+  const std::size_t templates =
+      m.is_direct() ? 1 : std::max<std::size_t>(1, catalog_.templates().for_event(m.tenant_name, m.type, {}).size());
+  const MemberRange range{.as_of = as_of,
+                          .after = static_cast<std::int64_t>(work.cursor),
+                          .count_max = std::max<std::size_t>(1, kDeliveriesPerExpansionMax / templates)};
+  auto members = parts_.store.members(m.tenant, needs.list, range);
+  if (!members && members.error().code == ErrorCode::NotFound) {
+    return end(Reason::UnknownList, fmt::format("list \"{}\"", needs.list));
+  }
+  if (!members) return members.error();
+  if (members->empty() && work.cursor == 0) {
+    return end(Reason::NoRecipient, fmt::format("nobody is on the list \"{}\"", needs.list));
+  }
+  std::vector<std::string> keys;
+  for (const ListMember& member : *members) {
+    if (!member.contact.empty()) keys.push_back(member.contact);
+  }
+  POSTRIDER_TRY(people, people_of(m.tenant, keys));
+  const ExpandWith with{.rules = parts_.rules,
+                        .templates = catalog_.templates(),
+                        .people = people,
+                        .now = now,
+                        .record = record,
+                        .members = std::span<const ListMember>{*members}};
+  Expansion expansion = postrider::expand(m, with, {0, kDeliveriesPerExpansionMax + templates});
+  ExpandChunk chunk;
+  chunk.as_of = as_of;
+  chunk.cursor = members->empty() ? work.cursor : static_cast<std::size_t>(members->back().id);
+  chunk.finished = members->size() < range.count_max || expansion.state != MessageState::Expanded;
+  POSTRIDER_TRY_DONE(add_deliveries(now, expansion, chunk));
+  return chunk;
+}
+
+Result<Done> ExpandStage::add_deliveries(Instant now, Expansion& expansion, ExpandChunk& chunk) {
   chunk.state = expansion.state;
   chunk.reason = expansion.reason;
   chunk.detail = std::move(expansion.detail);
@@ -181,12 +415,24 @@ Result<ExpandReport> ExpandStage::work_one(Instant now, ExpandWork& work) {
     made.delivery.id = parts_.ids.next(now);
     chunk.deliveries.push_back({std::move(made), 0});
   }
-  const std::size_t rows = chunk.deliveries.size() + 1;
-  POSTRIDER_TRY(report, parts_.store.expand_chunk(now, work.lease, chunk));
-  work.cursor = chunk.cursor;
-  if (chunk.finished) begun_.reset();
-  report.rows = rows;
-  return report;
+  if (!catalog_.any_suppression()) return Done{};
+  std::vector<ExpandedDelivery*> live;
+  for (ExpandedDelivery& each : chunk.deliveries) {
+    if (is_live(each.made)) live.push_back(&each);
+  }
+  return suppress(live);
+}
+
+Result<People> ExpandStage::people_of(TenantId tenant, const std::vector<std::string>& keys) {
+  People people;
+  if (keys.empty()) return people;
+  std::vector<ContactRef> refs;
+  for (const std::string& key : keys) refs.push_back({tenant, key});
+  std::sort(refs.begin(), refs.end());
+  refs.erase(std::unique(refs.begin(), refs.end()), refs.end());
+  POSTRIDER_TRY(found, parts_.store.find_contacts(refs));
+  for (Contact& contact : found) people.add(std::move(contact));
+  return people;
 }
 
 }  // namespace postrider

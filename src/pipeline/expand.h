@@ -1,14 +1,17 @@
 // The stage between the outbox and the queue: takes rows, lets the core decide, and writes everything in one
-// transaction.
+// transaction. What takes time (a list, a record of the application, very many recipients) becomes work of its own.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "base/prng.h"
 #include "core/rules.h"
+#include "pipeline/catalog.h"
 #include "pipeline/places.h"
+#include "ports/context.h"
 #include "ports/store.h"
 
 namespace postrider {
@@ -20,35 +23,67 @@ class ExpandStage {
     const Rules& rules;
     IdSource& ids;
     NodeId node = 0;
-    Places* places = nullptr;  // null: this process does not send, nothing is owned
+    Places* places = nullptr;          // null: this process does not send, nothing is owned
+    ContextSource* context = nullptr;  // null: routes that ask for a record fail
   };
-  ExpandStage(Parts parts, std::uint64_t seed) : parts_(parts), random_(seed) {}
+  ExpandStage(Parts parts, std::uint64_t seed) : parts_(parts), random_(seed), catalog_(parts.rules) {}
 
   /// One batch of outbox rows. Rows = 0: nothing was waiting. A batch that the store refuses is tried again in halves,
   /// so that one bad row holds up nobody but itself.
   Result<ExpandReport> turn(Instant now);
-  /// One chunk of expand work, if there is any: large messages, replayed ones. What is begun is carried on first.
+  /// Some expand work, if there is any: large messages, lists, records, replayed ones. What is begun is carried on
+  /// first.
   Result<ExpandReport> work(Instant now);
+  /// Templates changed: they are read again at the next turn.
+  void catalog_changed() { catalog_changed_ = true; }
+  [[nodiscard]] const Catalog& catalog() const { return catalog_; }
 
  private:
+  struct Late {  // still to be put off, and why
+    ExpandWork work = {};
+    Reason reason = Reason::ExpansionFailed;
+    std::string why = {};
+  };
+  Result<Done> keep_up(Instant now);
+  Result<ExpandReport> take_rows(Instant now);
   std::vector<ExpandedMessage> decide(Instant now, std::span<const OutboxRow> rows);
-  ExpandedMessage decide_one(Instant now, const OutboxRow& row);
+  void expand_all(Instant now, std::vector<ExpandedMessage>& decided);
+  void look_again_for_templates(const std::vector<ExpandedMessage>& decided);
+  ExpandedMessage read_one(Instant now, const OutboxRow& row);
+  void expand_one(Instant now, const People& people, ExpandedMessage& out);
+  void suppress(std::vector<ExpandedMessage>& decided);
+  Result<Done> suppress(const std::vector<ExpandedDelivery*>& live);
+  template <class T>
+  T ask(Result<T> answer);
   void own(ExpandedMessage& expanded);
   void give_back_unused(const ExpandReport& report);
-  Result<ExpandReport> work_one(Instant now, ExpandWork& work);
+  std::vector<ExpandWork> next_together();
+  Result<ExpandReport> work_on(Instant now, std::vector<ExpandWork> together);
+  Result<ExpandReport> work_one(Instant now, ExpandWork& work, std::string_view record);
+  Result<ExpandChunk> make_chunk(Instant now, const ExpandWork& work, std::string_view record);
+  Result<ExpandChunk> make_list_chunk(Instant now, const ExpandWork& work, const ExpandNeeds& needs,
+                                      std::string_view record);
+  Result<Done> add_deliveries(Instant now, Expansion& expansion, ExpandChunk& chunk);
+  Result<People> people_of(TenantId tenant, const std::vector<std::string>& keys);
+  void fail_work(ExpandWork work, Reason reason, std::string why);
   Result<Done> put_off(Instant now);
   void note_refusal(const Error& error);
   ExpandedMessage give_up(Instant now, const OutboxRow& row);
 
   Parts parts_;
   Prng random_;
+  Catalog catalog_;
+  bool catalog_changed_ = true;
+  std::optional<Error> look_up_failed_;  // inside the decision that is under way
+  bool catalog_stale_ = false;
   std::size_t rows_max_ = kRowsPerTurn;
-  std::optional<ExpandWork> begun_;                           // held by this node, some chunks written
-  std::optional<std::pair<ExpandWork, std::string>> failed_;  // still to be put off, and why
-  int refused_alone_ = 0;                                     // how often the store refused one row by itself
+  std::deque<ExpandWork> begun_;  // held by this node
+  std::vector<Late> failed_;
+  int refused_alone_ = 0;  // how often the store refused one row by itself
   std::string refusal_;
   std::map<ProviderId, int> reserved_;  // in the transaction that is under way
   static constexpr std::size_t kRowsPerTurn = 500;
+  static constexpr std::size_t kWorkAtOnce = 100;
   static constexpr int kRefusalsMax = 3;
 };
 

@@ -57,20 +57,23 @@ class Places {
     return room == nullptr ? 0 : room->used.load(std::memory_order_relaxed);
   }
 
-  /// New rows may be owned at once only where nothing older waits and the provider may be called.
-  [[nodiscard]] bool may_own(ProviderId provider) const {
+  /// New rows may be owned at once only where nothing older of their lane, or of a more urgent one, waits and the
+  /// provider may be called.
+  [[nodiscard]] bool may_own(ProviderId provider, Lane lane) const {
     const Room* room = find(provider);
-    return room != nullptr && room->open.load(std::memory_order_relaxed);
+    return room != nullptr && room->open_lanes.load(std::memory_order_relaxed) >= static_cast<int>(lane);
   }
-  void set_open(ProviderId provider, bool open) {
-    if (Room* room = find(provider)) room->open.store(open, std::memory_order_relaxed);
+  void set_open(ProviderId provider, bool open) { set_open_lanes(provider, open ? static_cast<int>(Lane::Bulk) : 0); }
+  /// Only for lanes more urgent than the most urgent one that waits.
+  void set_open_before(ProviderId provider, Lane waiting) {
+    set_open_lanes(provider, static_cast<int>(waiting) - 1);
   }
 
  private:
   struct Room {
     int size = 0;
     std::atomic<int> used{0};
-    std::atomic<bool> open{false};
+    std::atomic<int> open_lanes{0};  // the so many most urgent ones
   };
   static int kept_free(int size, Lane lane) {
     switch (lane) {
@@ -79,6 +82,9 @@ class Places {
       case Lane::Bulk: return size / 4;
     }
     POSTRIDER_DIE("a Lane outside its enum");
+  }
+  void set_open_lanes(ProviderId provider, int lanes) {
+    if (Room* room = find(provider)) room->open_lanes.store(lanes, std::memory_order_relaxed);
   }
   [[nodiscard]] Room* find(ProviderId provider) const {
     const auto found = rooms_.find(provider);

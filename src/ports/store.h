@@ -17,6 +17,8 @@
 #include "core/delivery.h"
 #include "core/expand.h"
 #include "core/message.h"
+#include "ports/content_store.h"
+#include "ports/people_store.h"
 
 namespace postrider {
 
@@ -72,9 +74,10 @@ struct ExpandedMessage {
   Reason reason = Reason::Expanded;
   std::string detail = {};
   std::vector<ExpandedDelivery> deliveries = {};
-  Hash128 body = {};                 // for the dedup entries
-  std::optional<DedupKey> key = {};  // its idempotency key, when it has one
-  bool in_chunks = false;            // state Expanding: make a queue row of Channel::Expand, deliveries come later
+  Hash128 body = {};                      // for the dedup entries
+  std::optional<DedupKey> key = {};       // its idempotency key, when it has one
+  bool in_chunks = false;                 // state Expanding: make a queue row of Channel::Expand, deliveries come later
+  std::optional<Instant> expand_at = {};  // in_chunks, but not before then: the row waits among the deferred
 };
 /// Called inside the expand transaction with the rows it took, in order of position; pure but for ids and reserved
 /// places.
@@ -96,11 +99,13 @@ struct ExpandReport {
 struct ExpandWork {
   Lease lease = {};
   Message message = {};
-  std::size_t cursor = 0;  // (template × recipient) pairs already made
+  std::size_t cursor = 0;  // (template × recipient) pairs already made; of a list: its last member that was made
+  std::optional<Instant> as_of = {};  // its list is looked at as it was then; empty: nothing of it was made yet
 };
 struct ExpandChunk {
   std::vector<ExpandedDelivery> deliveries = {};  // at most kDeliveriesPerExpansionMax; own_provider is not used here
   std::size_t cursor = 0;                         // after this chunk
+  std::optional<Instant> as_of = {};              // kept with the message
   bool finished = false;                          // the message takes `state` and its queue row goes
   MessageState state = MessageState::Expanded;
   Reason reason = Reason::Expanded;
@@ -384,7 +389,11 @@ class StoreSession : public IntakeStore,
                      public NameStore,
                      public ReadStore,
                      public OperateStore,
-                     public KeyStore {
+                     public KeyStore,
+                     public TemplateStore,
+                     public ContactStore,
+                     public ListStore,
+                     public SuppressionStore {
  public:
   /// Ids for rows this session makes (deliveries get theirs from the pipeline; promoted and requeued rows need
   /// positions). Set after join(); before that only NodeStore, NameStore, ReadStore and KeyStore verbs may be used.

@@ -8,19 +8,10 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "runtime/toml_reader.h"
+#include "runtime/route_reader.h"
 
 namespace postrider {
 namespace {
-
-constexpr std::string_view kChannelNames = "email, sms, whatsapp, push, webhook, teams, slack, inapp";
-constexpr std::string_view kLaneNames = "priority, standard, bulk";
-
-std::optional<MissingKey> parse_missing_key(std::string_view text) {
-  if (text == "empty") return MissingKey::Empty;
-  if (text == "keep") return MissingKey::Kept;
-  return std::nullopt;
-}
 
 class ConfigReader {
  public:
@@ -35,6 +26,11 @@ class ConfigReader {
     TomlTable providers = root.table("providers");
     for (const std::string& name : providers.keys()) read_provider(name, providers.table(name));
     for (TomlTable& tenant : root.tables("tenants")) read_tenant(tenant);
+    TomlTable databases = root.table("databases");
+    for (const std::string& name : databases.keys()) {
+      TomlTable table = databases.table(name);
+      config_.databases.push_back(read_database(name, table, sources_));
+    }
     for (TomlTable& route : root.tables("routes")) read_route(route);
     for (TomlTable& entry : root.tables("templates")) read_template(entry);
     for (TomlTable& policy : root.tables("policies")) read_policy(policy);
@@ -129,6 +125,7 @@ class ConfigReader {
       if (!provider.acceptance) table.problem("acceptance", "must be sent or delivered");
     }
     provider.window = static_cast<int>(table.number("window", 1, 65'536).value_or(1024));
+    provider.limit = read_limit(table);
     for (const SettingRule& rule : adapter->settings) read_setting(rule, table, provider.settings);
     table.finish();
     if (!problems_.first()) {
@@ -202,37 +199,14 @@ class ConfigReader {
       if (other.name == tenant.name) table.problem("name", fmt::format("\"{}\" is given twice", tenant.name));
     }
     tenant.chains = read_chains(table.table("channels"));
-    tenant.writing.locale = table.text_or("locale", tenant.writing.locale);
-    tenant.writing.timezone = table.text_or("timezone", tenant.writing.timezone);
-    tenant.writing.date_format = table.text_or("date_format", "");
-    tenant.writing.missing_keys =
-        table.word<MissingKey>("missing_keys", parse_missing_key, "empty, keep").value_or(MissingKey::Empty);
+    read_tenant_settings(table, tenant);
     table.finish();
     config_.tenants.push_back(std::move(tenant));
   }
 
   void read_route(TomlTable& table) {
-    Route route;
-    route.type = table.text_or("type", "");
-    if (route.type.empty()) table.problem("type", "is required");
-    route.tenant = table.text_or("tenant", "");
+    Route route = read_route_table(table, config_.databases);
     refer_to_tenant(table, route.tenant);
-    route.lane = table.word<Lane>("lane", parse_lane, kLaneNames);
-    route.guarantee = table.word<Guarantee>("guarantee", parse_guarantee, "at_least_once, at_most_once, reconcile")
-                          .value_or(Guarantee::AtLeastOnce);
-    route.category = table.text_or("category", "");
-    route.date_format = table.text_or("date_format", "");
-    TomlTable recipients = table.table("recipients");
-    for (const std::string& key : recipients.keys()) {
-      const auto channel = parse_channel(key);
-      std::string field = recipients.text_or(key, "");
-      if (!channel) recipients.problem(key, fmt::format("is not a channel (one of {})", kChannelNames));
-      const bool array = field.ends_with("[]");
-      if (array) field.resize(field.size() - 2);
-      if (channel)
-        route.recipients.push_back(
-            {*channel, std::move(field), array ? RecipientShape::Array : RecipientShape::Single});
-    }
     table.finish();
     for (const Route& other : config_.routes) {
       if (other.type == route.type && other.tenant == route.tenant)
@@ -262,10 +236,12 @@ class ConfigReader {
     entry.channel = channel.value_or(Channel::Email);
     entry.version = static_cast<int>(table.number("version", 1, 1'000'000).value_or(1));
     entry.active = table.flag("active").value_or(true);
-    entry.subject = read_text(table, "subject");
-    entry.body = read_text(table, "body");
-    entry.html = read_text(table, "html");
-    if (entry.body.empty() && entry.html.empty()) table.problem("body", "is required");
+    LocalText text;
+    text.subject = read_text(table, "subject");
+    text.body = read_text(table, "body");
+    text.html = read_text(table, "html");
+    if (text.body.empty() && text.html.empty()) table.problem("body", "is required");
+    entry.texts.push_back(std::move(text));
     table.finish();
     for (const Template& other : config_.templates) {
       const bool same_place = other.tenant == entry.tenant && other.channel == entry.channel;
@@ -429,8 +405,14 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     return out;
   };
   for (std::size_t i = 0; i < tenants.size(); ++i) {
-    rules.tenants.push_back(
-        {tenants[i], config.tenants[i].name, chains_of(config.tenants[i].chains), config.tenants[i].writing});
+    const TenantConfig& tenant = config.tenants[i];
+    rules.tenants.push_back({.id = tenants[i],
+                             .name = tenant.name,
+                             .chains = chains_of(tenant.chains),
+                             .writing = tenant.writing,
+                             .quiet_hours = tenant.quiet_hours,
+                             .exempt_categories = tenant.exempt_categories,
+                             .limit = tenant.limit});
   }
   for (std::size_t i = 0; i < providers.size(); ++i) {
     const ProviderConfig& provider = config.providers[i];
@@ -443,6 +425,7 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     rule.window = provider.window;
     rule.connections = endpoint.connections_max;
     rule.ahead = rule.connections;
+    rule.limit = provider.limit;
     const auto value = [&](const char* key) {
       const auto found = provider.settings.values.find(key);
       return found == provider.settings.values.end() ? std::string{} : found->second;
@@ -460,7 +443,7 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
   }
   rules.chains = chains_of(config.chains);
   rules.routes = config.routes;
-  rules.templates = config.templates;
+  for (const Template& entry : config.templates) rules.templates.add(entry);
   rules.policies = config.policies;
   rules.index();
   return rules;

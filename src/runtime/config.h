@@ -31,11 +31,25 @@ struct TenantConfig {
   std::string name = {};
   std::vector<ChainConfig> chains = {};
   Writing writing = {};
+  std::optional<QuietHours> quiet_hours = {};
+  std::vector<std::string> exempt_categories = {};
+  Limit limit = {};
+};
+/// The application's own database, for routes that ask it for the record of an event.
+struct DatabaseConfig {
+  std::string name = {};
+  std::string url = {};  // sqlite:PATH or postgresql://…
+  int connections = 2;
+  Duration timeout = std::chrono::seconds{2};
+  [[nodiscard]] SqlDialect dialect() const {
+    return url.starts_with("sqlite:") ? SqlDialect::Sqlite : SqlDialect::Postgres;
+  }
 };
 struct ProviderConfig {
   ProviderSettings settings = {};
   std::optional<Acceptance> acceptance = {};
   int window = 1024;
+  Limit limit = {};
 };
 
 struct Config {
@@ -47,6 +61,7 @@ struct Config {
   std::vector<TenantConfig> tenants = {};
   std::vector<ChainConfig> chains = {};
   std::vector<ProviderConfig> providers = {};
+  std::vector<DatabaseConfig> databases = {};
   std::vector<Route> routes = {};
   std::vector<Template> templates = {};
   std::vector<PolicyRule> policies = {};

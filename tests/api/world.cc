@@ -88,11 +88,12 @@ void World::make_rules() {
   rules.providers.push_back({.id = sandbox, .name = providers.front(), .channel = Channel::Email});
   rules.chains[Channel::Email] = {sandbox};
   rules.routes.push_back({.type = "booking.confirmed", .recipients = {{.channel = Channel::Email, .field = "email"}}});
-  rules.templates.push_back({.key = "booking",
-                             .type = "booking.confirmed",
-                             .channel = Channel::Email,
-                             .subject = CompiledText::compile("Hello {{name}}").value(),
-                             .body = CompiledText::compile("We write to {{email}} about your booking.").value()});
+  rules.templates.add(
+      {.key = "booking",
+       .type = "booking.confirmed",
+       .channel = Channel::Email,
+       .texts = {{.subject = CompiledText::compile("Hello {{name}}").value(),
+                  .body = CompiledText::compile("We write to {{email}} about your booking.").value()}}});
   rules.index();
 }
 

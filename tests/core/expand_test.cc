@@ -25,11 +25,11 @@ Template mail(std::string key = "mail-1", std::string tenant = "") {
           .type = "paid",
           .channel = Channel::Email,
           .version = 3,
-          .subject = text("Order {{id}}"),
-          .body = text("Dear {{name}}"),
-          .html = text("<p>{{name}}</p>")};
+          .texts = {{.subject = text("Order {{id}}"), .body = text("Dear {{name}}"), .html = text("<p>{{name}}</p>")}}};
 }
-Template sms() { return {.key = "sms-1", .type = "paid", .channel = Channel::Sms, .body = text("{{name}} paid")}; }
+Template sms() {
+  return {.key = "sms-1", .type = "paid", .channel = Channel::Sms, .texts = {{.body = text("{{name}} paid")}}};
+}
 
 struct World {
   Rules rules;
@@ -46,7 +46,7 @@ struct World {
     message.payload = R"({"id":42,"name":"Ann","email":"ann@example.org","phone":"+4915112345678"})";
     message.accepted_at = kNow;
   }
-  World& knows(Template entry) { return rules.templates.push_back(std::move(entry)), *this; }
+  World& knows(Template entry) { return rules.templates.add(std::move(entry)), *this; }
   World& routes(std::vector<RecipientSource> recipients) {
     Route route{.type = "paid"};
     route.recipients = std::move(recipients);
@@ -376,7 +376,7 @@ TEST(Expand, ANulInTheDataNeverReachesTheContentBecauseNotEveryStoreCanKeepIt) {
 TEST(Expand, ContentThatIsTooLargeIsSuppressedWithThatReason) {
   World world;
   Template huge = mail();
-  huge.body = text("{{name}}{{name}}{{name}}");
+  huge.texts[0].body = text("{{name}}{{name}}{{name}}");
   world.message.payload = R"({"email":"a@b.co","name":")" + std::string(kContentBytesMax / 2, 'x') + R"("})";
   const NewDelivery made = world.knows(std::move(huge)).expand().deliveries.at(0);
   EXPECT_EQ(made.placement.state, DeliveryState::Suppressed);
@@ -387,7 +387,7 @@ TEST(Expand, ContentThatIsTooLargeIsSuppressedWithThatReason) {
 TEST(Expand, ATemplateThatNeverEndsIsSuppressedAsBroken) {
   World world;
   Template endless = mail();
-  endless.body = text("{{#l}}{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}{{/l}}");
+  endless.texts[0].body = text("{{#l}}{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}{{/l}}");
   world.message.payload = R"({"email":"a@b.co","l":[1)";
   for (int i = 0; i < 100; ++i) world.message.payload += ",1";
   world.message.payload += "]}";
@@ -415,9 +415,9 @@ TEST(Expand, TemplatesAreWrittenInTheLocaleZoneAndDateFormatOfMessageRouteAndTen
   world.rules.formatter = &kEcho;
   world.message.payload = R"({"email":"a@b.co","phone":"+4915112345678","at":"2026-03-15T10:00:00Z"})";
   Template letter = mail();
-  letter.body = text("{{at | time:short}}, {{at}}");
+  letter.texts[0].body = text("{{at | time:short}}, {{at}}");
   Template note = sms();
-  note.body = letter.body;
+  note.texts[0].body = letter.texts[0].body;
   world.knows(std::move(letter)).knows(std::move(note));
   const auto bodies = [&] {
     const Expansion out = world.expand();
@@ -436,7 +436,7 @@ TEST(Expand, WhatCouldNotBeFormattedOrFoundIsAWarningOnTheDelivery) {
   World world;
   world.rules.formatter = &kEcho;
   Template letter = mail();
-  letter.body = text("{{id | number:none}} {{nobody}}");
+  letter.texts[0].body = text("{{id | number:none}} {{nobody}}");
   const Delivery d = world.knows(std::move(letter)).expand().deliveries.at(0).delivery;
   EXPECT_EQ(d.body, "42 ");
   EXPECT_EQ(d.warnings, "no value for nobody; not formatted: id");
@@ -446,7 +446,7 @@ TEST(Expand, ATenantMayLeavePlaceholdersWithoutAValueStanding) {
   World world;
   world.rules.tenants[0].writing.missing_keys = MissingKey::Kept;
   Template letter = mail();
-  letter.body = text("Dear {{ nobody }}");
+  letter.texts[0].body = text("Dear {{ nobody }}");
   EXPECT_EQ(world.knows(std::move(letter)).expand().deliveries.at(0).delivery.body, "Dear {{ nobody }}");
 }
 
@@ -457,7 +457,7 @@ World with_recipients(std::size_t count) {
   world.message.payload = R"({"to":[)";
   for (std::size_t i = 0; i < count; ++i) world.message.payload += (i == 0 ? "\"u" : ",\"u") + std::to_string(i) + "\"";
   world.message.payload += "]}";
-  Template push{.key = "push-1", .type = "paid", .channel = Channel::Push, .body = text("x")};
+  Template push{.key = "push-1", .type = "paid", .channel = Channel::Push, .texts = {{.body = text("x")}}};
   world.knows(std::move(push)).routes({{Channel::Push, "to", RecipientShape::Array}});
   return world;
 }
@@ -544,7 +544,7 @@ TEST(ExpandWebhook, AConfiguredUrlIsNotReplacedByAPayloadFieldThatNoRouteNames) 
   World world;
   world.message.payload = R"({"url":"https://attacker.example/"})";
   world.posts_to("https://example.org/hook")
-      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .body = text("x")});
+      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .texts = {{.body = text("x")}}});
   EXPECT_EQ(recipients_of(world.expand()), std::vector<std::string>{"https://example.org/hook"});
 }
 
@@ -559,7 +559,7 @@ TEST(ExpandWebhook, ATemplateOfItsOwnReplacesTheEventItself) {
   World world;
   world.posts_to("https://example.org/hook")
       .routes({{Channel::Webhook, "callback"}})
-      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .body = text("{{name}}")});
+      .knows({.key = "hook-1", .type = "paid", .channel = Channel::Webhook, .texts = {{.body = text("{{name}}")}}});
   const Expansion out = world.expand();
   ASSERT_EQ(out.deliveries.size(), 1U);
   EXPECT_EQ(out.deliveries[0].delivery.body, "Ann");
@@ -592,7 +592,7 @@ TEST(Expand, ARouteThatNamesAnEmptyFieldFindsNobody) {
 TEST(Expand, HtmlThatIsTooLargeIsSuppressedToo) {
   World world;
   Template huge = mail();
-  huge.html = text("{{name}}{{name}}{{name}}");
+  huge.texts[0].html = text("{{name}}{{name}}{{name}}");
   world.message.payload = R"({"email":"a@b.co","name":")" + std::string(kContentBytesMax / 2, 'x') + R"("})";
   const NewDelivery made = world.knows(std::move(huge)).expand().deliveries.at(0);
   EXPECT_EQ(made.placement.reason, Reason::ContentTooLarge);

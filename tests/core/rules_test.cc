@@ -22,26 +22,63 @@ std::vector<std::string> keys(const std::vector<const Template*>& found) {
   return out;
 }
 
-TEST(Rules, ATenantsOwnTemplateReplacesTheCommonOneOfItsChannelOnly) {
-  Rules rules;
-  rules.templates = {entry("common-sms", "", Channel::Sms), entry("common-mail", "", Channel::Email),
-                     entry("acme-mail", "acme", Channel::Email), entry("old", "acme", Channel::Push, false)};
-  rules.index();
-  EXPECT_EQ(keys(rules.templates_for("acme", "paid")), (std::vector<std::string>{"acme-mail", "common-sms"}));
-  EXPECT_EQ(keys(rules.templates_for("other", "paid")), (std::vector<std::string>{"common-mail", "common-sms"}));
-  EXPECT_TRUE(rules.templates_for("acme", "unpaid").empty());
+TemplateSet set_of(std::vector<Template> entries) {
+  TemplateSet set;
+  for (Template& each : entries) set.add(std::move(each));
+  return set;
 }
 
-TEST(Rules, ATemplateIsFoundByKeyForItsChannelTheTenantsOwnFirst) {
-  Rules rules;
-  rules.templates = {entry("welcome", "", Channel::Email), entry("welcome", "acme", Channel::Email),
-                     entry("secret", "rival", Channel::Email), entry("off", "", Channel::Email, false)};
-  rules.index();
-  EXPECT_EQ(rules.template_by_key("acme", "welcome", Channel::Email)->tenant, "acme");
-  EXPECT_EQ(rules.template_by_key("other", "welcome", Channel::Email)->tenant, "");
-  EXPECT_EQ(rules.template_by_key("acme", "welcome", Channel::Sms), nullptr);
-  EXPECT_EQ(rules.template_by_key("acme", "secret", Channel::Email), nullptr) << "another tenant's";
-  EXPECT_EQ(rules.template_by_key("acme", "off", Channel::Email), nullptr);
+TEST(TemplateSet, ATenantsOwnTemplateReplacesTheCommonOneOfItsChannelOnly) {
+  const TemplateSet set =
+      set_of({entry("common-sms", "", Channel::Sms), entry("common-mail", "", Channel::Email),
+              entry("acme-mail", "acme", Channel::Email), entry("old", "acme", Channel::Push, false)});
+  EXPECT_EQ(keys(set.for_event("acme", "paid", {})), (std::vector<std::string>{"acme-mail", "common-sms"}));
+  EXPECT_EQ(keys(set.for_event("other", "paid", {})), (std::vector<std::string>{"common-mail", "common-sms"}));
+  EXPECT_TRUE(set.for_event("acme", "unpaid", {}).empty());
+}
+
+TEST(TemplateSet, ATemplateIsFoundByKeyForItsChannelTheTenantsOwnFirst) {
+  const TemplateSet set = set_of({entry("welcome", "", Channel::Email), entry("welcome", "acme", Channel::Email),
+                                  entry("secret", "rival", Channel::Email), entry("off", "", Channel::Email, false)});
+  EXPECT_EQ(set.by_key("acme", "welcome", Channel::Email, {})->tenant, "acme");
+  EXPECT_EQ(set.by_key("other", "welcome", Channel::Email, {})->tenant, "");
+  EXPECT_EQ(set.by_key("acme", "welcome", Channel::Sms, {}), nullptr);
+  EXPECT_EQ(set.by_key("acme", "secret", Channel::Email, {}), nullptr) << "another tenant's";
+  EXPECT_EQ(set.by_key("acme", "off", Channel::Email, {}), nullptr);
+}
+
+TEST(TemplateSet, TheNarrowerScopeWinsAndAnotherScopeIsNotForThisEvent) {
+  Template all = entry("all", "acme", Channel::Email);
+  Template one = entry("one", "acme", Channel::Email);
+  one.scope_type = "listing";
+  one.scope_id = "10";
+  Template area = entry("area", "acme", Channel::Email);
+  area.scope_type = "city";
+  area.scope_id = "Pune";
+  const TemplateSet set = set_of({all, one, area});
+  EXPECT_EQ(keys(set.for_event("acme", "paid", {{"listing", "10"}, {"city", "Pune"}})),
+            std::vector<std::string>{"one"});
+  EXPECT_EQ(keys(set.for_event("acme", "paid", {{"listing", "11"}, {"city", "Pune"}})),
+            std::vector<std::string>{"area"});
+  EXPECT_EQ(keys(set.for_event("acme", "paid", {{"listing", "11"}})), std::vector<std::string>{"all"});
+  EXPECT_EQ(keys(set_of({one}).for_event("acme", "paid", {})), std::vector<std::string>{});
+}
+
+TEST(TemplateSet, PartialsAreTheTenantsOwnInItsLanguageWhereThereAreSuch) {
+  TemplateSet set;
+  ASSERT_TRUE(set.add_partial("", "footer", "", "common"));
+  ASSERT_TRUE(set.add_partial("", "footer", "de", "gemeinsam"));
+  ASSERT_TRUE(set.add_partial("acme", "footer", "", "ours"));
+  ASSERT_TRUE(set.add_partial("", "header", "", "head"));
+  const auto text = [&](std::string_view tenant, std::string_view locale, std::string_view name) {
+    const CompiledText* found = set.partials(tenant, locale)->find(name);
+    return found == nullptr ? std::string{"none"} : found->render({}, {})->text;
+  };
+  EXPECT_EQ(text("other", "en", "footer"), "common");
+  EXPECT_EQ(text("other", "de", "footer"), "gemeinsam");
+  EXPECT_EQ(text("acme", "en", "footer"), "ours");
+  EXPECT_EQ(text("acme", "de", "header"), "head");
+  EXPECT_FALSE(set.add_partial("", "broken", "", "{{#a}}"));
 }
 
 TEST(Rules, ATenantsOwnRouteAndChainGoBeforeTheCommonOnes) {

@@ -119,9 +119,11 @@ inline void check_storable(const Message& m) {
 
 inline Template text_template(std::string key, std::string type, Channel channel, std::string_view body) {
   Template made{.key = std::move(key), .type = std::move(type), .channel = channel};
-  made.subject = CompiledText::compile("About {{name}}").value();
-  made.body = CompiledText::compile(body).value();
-  if (channel == Channel::Email) made.html = CompiledText::compile("<p>{{name}} {{{raw}}}</p>").value();
+  made.texts.emplace_back();
+  LocalText& text = made.texts.back();
+  text.subject = CompiledText::compile("About {{name}}").value();
+  text.body = CompiledText::compile(body).value();
+  if (channel == Channel::Email) text.html = CompiledText::compile("<p>{{name}} {{{raw}}}</p>").value();
   return made;
 }
 
@@ -130,10 +132,10 @@ inline Rules make_rules() {
   Rules rules;
   rules.tenants = {{1, "default", {}}, {2, "acme", {}}};
   for (const Channel channel : kChannels) {
-    rules.templates.push_back(text_template("t", "t", channel, "Dear {{name}}, {{a.b}} {{& raw}}"));
+    rules.templates.add(text_template("t", "t", channel, "Dear {{name}}, {{a.b}} {{& raw}}"));
   }
-  rules.templates.push_back(text_template("many", "many", Channel::Email, "{{name}}"));
-  rules.templates.push_back(text_template("many", "many", Channel::Sms, "{{name}}"));
+  rules.templates.add(text_template("many", "many", Channel::Email, "{{name}}"));
+  rules.templates.add(text_template("many", "many", Channel::Sms, "{{name}}"));
   rules.routes.push_back({.type = "many",
                           .recipients = {{Channel::Email, "to", RecipientShape::Array},
                                          {Channel::Sms, "guest.phone", RecipientShape::Single},

@@ -305,7 +305,7 @@ TEST(Dispatch, AMisconfiguredProviderIsHeldWithOneAlarmAndUsesUpNoAttempt) {
   EXPECT_EQ(world.row(ids[0]).verdict->state, DeliveryState::Retrying);
   world.store_answers_releases();
   for (std::size_t i = 4; i < ids.size(); ++i) EXPECT_EQ(world.row(ids[i]).state, RowState::Waiting) << "given back";
-  EXPECT_FALSE(world.places.may_own(1));
+  EXPECT_FALSE(world.places.may_own(1, Lane::Standard));
   world.look_at_heads();
   EXPECT_TRUE(world.claims.empty()) << "nothing is claimed for a provider that is held";
 }
@@ -367,12 +367,14 @@ TEST(Dispatch, OwnedRowsAreCalledLikeClaimedOnes) {
 TEST(Dispatch, NewRowsMayBeOwnedOnlyWhileNothingOlderWaits) {
   World world;
   world.tick();
-  EXPECT_TRUE(world.places.may_own(1));
+  EXPECT_TRUE(world.places.may_own(1, Lane::Standard));
   world.queue(100);
   world.say_work();
-  EXPECT_FALSE(world.places.may_own(1));
+  EXPECT_FALSE(world.places.may_own(1, Lane::Standard));
+  EXPECT_TRUE(world.places.may_own(1, Lane::Priority)) << "what is less urgent does not hold it up";
+  EXPECT_FALSE(world.places.may_own(1, Lane::Bulk));
   world.drain();
-  EXPECT_TRUE(world.places.may_own(1));
+  EXPECT_TRUE(world.places.may_own(1, Lane::Standard));
 }
 
 TEST(Dispatch, ManyMoreEndsThanOneBatchHoldsAreWrittenInSeveral) {

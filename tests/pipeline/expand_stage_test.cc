@@ -20,8 +20,8 @@ struct Stage : Bench {
     rules.tenants = {{1, "acme", {}}};
     for (const char* type : {"plain", "many", "once"}) {
       Template text{.key = type, .type = type, .channel = Channel::Push};
-      text.body = *CompiledText::compile("Hi {{name}}");
-      rules.templates.push_back(std::move(text));
+      text.texts.push_back({.body = *CompiledText::compile("Hi {{name}}")});
+      rules.templates.add(std::move(text));
     }
     Route many{.type = "many"};
     many.recipients = {{Channel::Push, "to", RecipientShape::Array}};
@@ -202,8 +202,8 @@ TEST(ExpandStage, AReplayedMessageIsExpandedWithTodaysRules) {
   ASSERT_TRUE(s.stage.turn(s.now));
   ASSERT_EQ(s.count_states(MessageState::Ignored), 1U);
   Template text{.key = "new", .type = "later.known", .channel = Channel::Push};
-  text.body = *CompiledText::compile("Hi");
-  s.rules.templates.push_back(std::move(text));
+  text.texts.push_back({.body = *CompiledText::compile("Hi")});
+  s.rules.templates.add(std::move(text));
   s.rules.index();
   const std::vector<Uuid> ids{*parse_uuid("018f0000-0000-7000-8000-000000000001")};
   ASSERT_EQ(s.session.replay(s.now, {.actor = "me"}, ids)->changed, 1U);
@@ -280,8 +280,8 @@ TEST(ExpandStage, WhatIsDueLaterOrHasNoProviderIsNotOwned) {
   later.due_at = format_instant(s.now + minutes{5});
   s.database->insert_outbox(later);
   Template mail{.key = "mail", .type = "plain", .channel = Channel::Email};
-  mail.body = *CompiledText::compile("Hi");
-  s.rules.templates.push_back(std::move(mail));
+  mail.texts.push_back({.body = *CompiledText::compile("Hi")});
+  s.rules.templates.add(std::move(mail));
   s.rules.index();
   s.insert("plain", R"({"email":"a@example.org"})");
   ASSERT_TRUE(s.stage.turn(s.now));
@@ -340,7 +340,7 @@ TEST(ExpandStage, AMessageWhoseTemplatesAreGoneEndsAtItsNextChunk) {
   Stage s;
   s.insert_many(600);
   ASSERT_TRUE(s.stage.turn(s.now));
-  s.rules.templates.clear();
+  s.rules.templates = {};
   s.rules.index();
   ASSERT_TRUE(s.stage.work(s.now));
   EXPECT_EQ(s.count_states(MessageState::Failed), 1U);

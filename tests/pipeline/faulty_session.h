@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "store/model/model_store.h"
+#include "support/content_forwards.h"
 
 namespace postrider {
 
-class FaultySession final : public StoreSession {
+class FaultySession final : public ContentForwards {
  public:
   explicit FaultySession(std::unique_ptr<StoreSession> real) : real_(std::move(real)) {}
 
@@ -140,6 +141,7 @@ class FaultySession final : public StoreSession {
   std::shared_ptr<model::ModelDatabase> database = {};
 
  private:
+  StoreSession& real() override { return *real_; }
   std::unique_ptr<StoreSession> real_;
 };
 

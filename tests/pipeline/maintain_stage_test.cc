@@ -21,8 +21,8 @@ struct Keeper : Bench {
     Rules rules;
     rules.tenants = {{1, "acme", {}}};
     Template text{.key = "t", .type = "plain", .channel = Channel::Push};
-    text.body = *CompiledText::compile("Hi");
-    rules.templates.push_back(std::move(text));
+    text.texts.push_back({.body = *CompiledText::compile("Hi")});
+    rules.templates.add(std::move(text));
     rules.index();
     return rules;
   }

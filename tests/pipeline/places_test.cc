@@ -34,7 +34,7 @@ TEST(Places, AProviderThatIsNotConfiguredHasNone) {
   EXPECT_EQ(places.free(2), 0);
   EXPECT_EQ(places.room(2, Lane::Priority), 0);
   EXPECT_EQ(places.used(2), 0);
-  EXPECT_FALSE(places.may_own(2));
+  EXPECT_FALSE(places.may_own(2, Lane::Standard));
 }
 
 }  // namespace

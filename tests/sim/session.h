@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "ports/store.h"
+#include "support/content_forwards.h"
 
 namespace postrider::sim {
 
 class World;
 
-class SimSession final : public StoreSession {
+class SimSession final : public ContentForwards {
  public:
   SimSession(World& world, std::unique_ptr<StoreSession> real) : world_(world), real_(std::move(real)) {}
 
@@ -73,6 +73,7 @@ class SimSession final : public StoreSession {
   Result<Done> revoke_key(Instant now, std::int64_t id) override { return real_->revoke_key(now, id); }
 
  private:
+  StoreSession& real() override { return *real_; }
   template <class Verb>
   auto read(const char* name, Verb verb) -> decltype(verb());
   template <class Verb>

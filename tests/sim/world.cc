@@ -71,9 +71,8 @@ void World::make_rules() {
     for (const Channel channel : channels) {
       Template made{
           .key = fmt::format("t-{}-{}", i, to_text(channel)), .type = std::string{kTypes[i]}, .channel = channel};
-      made.subject = text("{{ref}}").value();
-      made.body = text("{\"ref\":\"{{ref}}\"}").value();
-      rules_.templates.push_back(std::move(made));
+      made.texts.push_back({.subject = text("{{ref}}").value(), .body = text("{\"ref\":\"{{ref}}\"}").value()});
+      rules_.templates.add(std::move(made));
     }
   }
   Policy policy{.kind = PolicyKind::Exponential};

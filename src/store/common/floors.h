@@ -1,6 +1,7 @@
-// Up to where a session has claimed lately, so that a claim does not walk again over the rows that are held. What comes
-// to stand before it (a row given back, a transaction that committed late) is found when a claim finds too little
-// behind it, or kAge after the last walk from the front.
+// Up to where a session has claimed lately, so that a claim does not walk again over rows that are held, or that are
+// gone and cannot be swept away because somebody keeps an old snapshot. What comes to stand before it is found by
+// walks: every kAge over what was made in the last moments (a transaction that committed late), and from the very front
+// (a row that was given back) as often as that is cheap.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -15,8 +16,24 @@ class Floors {
   /// Where to begin; 0: at the front.
   std::int64_t floor(const QueueGroup& group, Instant now) {
     Floor& known = floors_[group];
-    if (now - known.walked_at >= kAge || now < known.walked_at) known = {0, now};
+    const auto due = [now](Instant at, Duration every) { return now - at >= every || now < at; };
+    if (due(known.walked_at, known.walk_every)) {
+      known.walked_at = known.looked_back_at = now;
+      known.walked = true;
+      return 0;
+    }
+    if (due(known.looked_back_at, kAge)) {
+      known.looked_back_at = now;
+      return std::min(known.position, id_floor(now - kLookBack));
+    }
     return known.position;
+  }
+  /// How long the claim took that began there: a walk that is dear is made rarely.
+  void took(const QueueGroup& group, Duration time) {
+    Floor& known = floors_[group];
+    if (!known.walked) return;
+    known.walked = false;
+    known.walk_every = std::clamp(time * kRarer, kAge, kRarest);
   }
   void claimed(const QueueGroup& group, std::int64_t position) {
     std::int64_t& floor = floors_[group].position;
@@ -27,9 +44,15 @@ class Floors {
  private:
   struct Floor {
     std::int64_t position = 0;
-    Instant walked_at = {};
+    Instant walked_at = {};       // from the front
+    Instant looked_back_at = {};  // over the last moments
+    Duration walk_every = kAge;
+    bool walked = false;  // by the claim that is under way
   };
   static constexpr Duration kAge = std::chrono::milliseconds{250};
+  static constexpr Duration kLookBack = std::chrono::seconds{2};
+  static constexpr int kRarer = 400;  // a walk is at most this part of the time
+  static constexpr Duration kRarest = std::chrono::seconds{10};
   std::map<QueueGroup, Floor> floors_;
 };
 

@@ -64,7 +64,7 @@ std::optional<DeliveryView> look_at_delivery(Connection& c, RowId id) {
   {
     auto rows = c.use("delivery_of").query(id);
     if (!rows.next()) return std::nullopt;
-    view.delivery = read_delivery(rows, 0);
+    view.delivery = read_whole_delivery(rows);
   }
   if (read_place(c, view)) return view;
   const Delivery& d = view.delivery;

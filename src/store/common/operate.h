@@ -78,7 +78,8 @@ class Operation {
               .reason = Reason::Replayed,
               .at = now_,
               .cursor = state->cursor,
-              .skipped = std::move(state->skipped)};
+              .skipped = std::move(state->skipped),
+              .as_of = state->cursor > 0 ? state->as_of : std::nullopt};
     put_state(c_, found->id, *state);
     const QueueRow row{.lane = lane.value_or(Lane::Standard),
                        .channel = Channel::Expand,

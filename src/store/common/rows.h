@@ -20,6 +20,7 @@ struct StoredState {
   int attempts = 0;
   std::size_t cursor = 0;
   std::string skipped = {};
+  std::optional<Instant> as_of = {};
 };
 struct QueueRow {
   Lane lane = Lane::Standard;
@@ -123,6 +124,20 @@ Delivery read_delivery(const Rows& rows, int from) {
   d.subject = rows.text(column++);
   d.body = rows.text(column++);
   d.html = rows.text(column++);
+  d.rendering = rows.one_of(column++, Rendering::Early, Rendering::Late);
+  d.quiet = rows.text(column++);
+  return d;
+}
+
+/// A whole row of `delivery_of`: with what only people ask for.
+template <class Rows>
+Delivery read_whole_delivery(const Rows& rows) {
+  Delivery d = read_delivery(rows, 0);
+  int column = 21;
+  d.template_id = rows.integer(column++);
+  d.contact = rows.text(column++);
+  d.category = rows.text(column++);
+  d.locale = rows.text(column++);
   return d;
 }
 
@@ -167,12 +182,14 @@ std::optional<StoredState> find_state(Connection& c, RowId message, std::string_
                      .at = rows.instant(4),
                      .attempts = rows.template number<int>(5),
                      .cursor = rows.template number<std::size_t>(6),
-                     .skipped = rows.text(7)};
+                     .skipped = rows.text(7),
+                     .as_of = rows.maybe_instant(8)};
 }
 
 template <class Connection>
 void put_state(Connection& c, RowId message, const StoredState& s) {
-  c.use("message_state_put").run(message, s.tenant, s.state, s.reason, s.detail, s.at, s.attempts, s.cursor, s.skipped);
+  c.use("message_state_put")
+      .run(message, s.tenant, s.state, s.reason, s.detail, s.at, s.attempts, s.cursor, s.skipped, s.as_of);
 }
 
 template <class Connection>

@@ -22,6 +22,7 @@ struct StateRow {
   int attempts = 0;
   std::size_t cursor = 0;
   std::string skipped = {};
+  std::optional<Instant> as_of = {};
 };
 
 struct QueueKey {
@@ -91,8 +92,8 @@ struct AuditRow {
 };
 
 struct ModelDatabase {
-  std::mutex mutex;    // each verb holds it: sessions of several threads see whole verbs
-  Instant clock = {};  // what database_now() answers; the owner moves it
+  std::recursive_mutex mutex;  // each verb holds it: sessions of several threads see whole verbs
+  Instant clock = {};          // what database_now() answers; the owner moves it
 
   std::int64_t last_position = 0;
   std::map<std::int64_t, OutboxRow> outbox;

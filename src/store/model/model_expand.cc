@@ -30,7 +30,7 @@ class Expander {
         if (add(d, message.id, skipped)) made = Made::Something;
       }
       end = after_skipped(std::move(end), made, skipped);
-      if (decided.in_chunks) queue_expand(message);
+      if (decided.in_chunks) queue_expand(message, decided.expand_at);
     }
     if (!is_plain(end, made)) db_.states[message.id] = {message.tenant, end.state, end.reason, end.detail, now_};
     if (!sealed.empty() && (live_ || may_expand_again(end.state))) db_.secrets.emplace(message.id, sealed);
@@ -111,8 +111,12 @@ class Expander {
     }
   }
 
-  void queue_expand(const Message& message) {
+  void queue_expand(const Message& message, const std::optional<Instant>& at) {
     const QueueGroup group{message.lane.value_or(Lane::Standard), Channel::Expand, message.tenant};
+    if (at && *at > now_) {
+      db_.defer(*at, message.id, {.group = group, .reason = Reason::Scheduled});
+      return;
+    }
     db_.queue.emplace(QueueKey{group, ids_.next(now_)}, QueueRow{.id = message.id});
     groups_.insert(group);
   }
@@ -219,7 +223,10 @@ Result<std::vector<ExpandWork>> ModelSession::claim_expand(Instant now, NodeId n
     Message message = db->messages.at(row.id);
     if (const auto secret = db->secrets.find(row.id); secret != db->secrets.end()) message.sealed = secret->second;
     const auto state = db->states.find(row.id);
-    work.push_back({lease, std::move(message), state == db->states.end() ? 0 : state->second.cursor});
+    work.push_back({lease, std::move(message)});
+    if (state == db->states.end()) continue;
+    work.back().cursor = state->second.cursor;
+    work.back().as_of = state->second.as_of;
   }
   return work;
 }
@@ -232,6 +239,7 @@ Result<ExpandReport> ModelSession::expand_chunk(Instant now, const Lease& lease,
   Expander expander{*db, now, 0, ids()};
   for (const ExpandedDelivery& made : chunk.deliveries) expander.add({made.made, 0}, lease.id, state.skipped);
   state.cursor = chunk.cursor;
+  if (chunk.as_of) state.as_of = chunk.as_of;
   state.at = now;
   if (chunk.finished) {
     db->queue.erase(at);

@@ -64,7 +64,8 @@ class Operation {
            .reason = Reason::Replayed,
            .at = now_,
            .cursor = row.cursor,
-           .skipped = row.skipped};
+           .skipped = row.skipped,
+           .as_of = row.cursor > 0 ? row.as_of : std::nullopt};
     enqueue({db_.messages.at(id).lane.value_or(Lane::Standard), Channel::Expand, tenant}, {.id = id});
     note("replay", id, std::nullopt, before);
   }

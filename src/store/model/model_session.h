@@ -57,6 +57,34 @@ class ModelSession final : public StoreSession {
   Result<std::vector<ApiKey>> keys() override;
   Result<Done> revoke_key(Instant now, std::int64_t id) override;
 
+  Result<std::int64_t> catalog_version() override;
+  Result<std::vector<StoredTemplate>> templates(const TemplateFilter& filter) override;
+  Result<StoredTemplate> template_version(std::optional<TenantId> tenant, std::int64_t id, int version) override;
+  Result<std::vector<StoredTemplate>> save_templates(Instant now, const OperatorAction& by,
+                                                     std::span<const StoredTemplate> wanted) override;
+  Result<Removal> remove_template(Instant now, const OperatorAction& by, std::int64_t id) override;
+
+  Result<std::vector<Contact>> contacts(const ContactFilter& filter) override;
+  Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override;
+  Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted) override;
+  Result<std::size_t> remove_contacts(Instant now, const OperatorAction& by, std::span<const ContactRef> refs) override;
+
+  Result<std::vector<RecipientList>> lists(TenantId tenant, std::string_view after, std::size_t count_max) override;
+  Result<RecipientList> list_named(TenantId tenant, std::string_view name) override;
+  Result<RecipientList> save_list(Instant now, const OperatorAction& by, const RecipientList& wanted) override;
+  Result<Done> remove_list(Instant now, const OperatorAction& by, TenantId tenant, std::string_view name) override;
+  Result<std::vector<ListMember>> members(TenantId tenant, std::string_view name, const MemberRange& range) override;
+  Result<std::size_t> add_members(Instant now, const OperatorAction& by, TenantId tenant, std::string_view name,
+                                  std::span<const ListMember> wanted) override;
+  Result<std::size_t> remove_members(Instant now, const OperatorAction& by, TenantId tenant, std::string_view name,
+                                     std::span<const ListMember> gone) override;
+
+  Result<bool> any_suppression() override;
+  Result<std::vector<Suppression>> find_suppressions(std::span<const SuppressionRef> refs) override;
+  Result<SuppressionPage> suppressions(const SuppressionFilter& filter) override;
+  Result<Acted> suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) override;
+  Result<std::size_t> unsuppress(Instant now, const OperatorAction& by, std::span<const SuppressionRef> refs) override;
+
  private:
   /// The database for the length of one verb.
   class Held {
@@ -66,7 +94,7 @@ class ModelSession final : public StoreSession {
     ModelDatabase& operator*() const { return database_; }
 
    private:
-    std::lock_guard<std::mutex> lock_;
+    std::lock_guard<std::recursive_mutex> lock_;
     ModelDatabase& database_;
   };
   Held hold() { return Held{*database_}; }

@@ -37,15 +37,18 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
   p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
   p.array(tenant).array(quota).array(provider).flag(request.what == ClaimWhat::AtMostOnceOnly);
   p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor).int4(kClaimLock);
+  const auto begun = std::chrono::steady_clock::now();
   Rows rows = c.write("claim", p);
   if (!rows.flag(0, 0)) rows = c.write("claim_beside", p);
+  const auto time = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
+  for (const TenantShare& share : request.shares) floors_.took({request.lane, request.channel, share.tenant}, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
   constexpr int kFrom = 2;
   for (int i = 0; i < rows.count(); ++i) {
     if (rows.is_null(i, kFrom)) break;  // the one row of a claim that found nothing
     found.claims.push_back(read_claim(rows, i, kFrom, now));
-    found.claims.back().lease.where = rows.tid(i, kFrom + 23);
+    found.claims.back().lease.where = rows.tid(i, kFrom + kClaimColumns);
   }
   found.raced = !rows.empty() && rows.number(0, 1) > static_cast<std::int64_t>(found.claims.size());
   return found;
@@ -63,7 +66,7 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
       const int found = got[share.tenant];
       POSTRIDER_CHECK(found <= share.quota);
       const QueueGroup group{request.lane, request.channel, share.tenant};
-      if (found == share.quota || (!raced && floors_.floor(group, now) == 0)) continue;
+      if (found == share.quota || !raced) continue;
       floors_.forget(group);
       rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }

@@ -117,7 +117,10 @@ Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeI
       auto rows = c.use("message_of").query(each.lease.id);
       if (!rows.next()) Connection::fail_corrupt("expand work without its message");
       each.message = common::read_message(rows);
-      if (const auto state = common::find_state(c, each.lease.id)) each.cursor = state->cursor;
+      if (const auto state = common::find_state(c, each.lease.id)) {
+        each.cursor = state->cursor;
+        each.as_of = state->as_of;
+      }
     }
     return work;
   });
@@ -130,6 +133,7 @@ Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lea
     ExpansionWriter writer{c, now, 0, ids()};
     writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
     state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
+    if (chunk.as_of) state.as_of = chunk.as_of;
     state.at = now;
     if (chunk.finished) {
       end_lease(c, lease);

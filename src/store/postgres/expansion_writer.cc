@@ -22,9 +22,10 @@ void put_message(To& rows, const Message& m) {
   for (std::string Message::*const text : kMessageTexts) rows.text(m.*text);
 }
 
-constexpr std::array<std::string Delivery::*, 10> kDeliveryTexts{
+constexpr std::array<std::string Delivery::*, 14> kDeliveryTexts{
     &Delivery::type,         &Delivery::origin,   &Delivery::traceparent, &Delivery::recipient, &Delivery::key,
-    &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html};
+    &Delivery::template_key, &Delivery::warnings, &Delivery::subject,     &Delivery::body,      &Delivery::html,
+    &Delivery::quiet,        &Delivery::contact,  &Delivery::category,    &Delivery::locale};
 
 template <class To>
 void put_delivery(To& rows, const Delivery& d) {
@@ -32,6 +33,7 @@ void put_delivery(To& rows, const Delivery& d) {
   rows.int2(static_cast<int>(d.channel)).int2(static_cast<int>(d.lane)).int2(static_cast<int>(d.guarantee));
   rows.int4(d.template_version).time(d.expires_at);
   for (std::string Delivery::*const text : kDeliveryTexts) rows.text(d.*text);
+  rows.int2(static_cast<int>(d.rendering)).int8(d.template_id);
 }
 
 std::set<RowId> existing_messages(Connection& c, const std::vector<OutboxRow>& rows) {
@@ -174,9 +176,9 @@ void ExpansionWriter::add_deliveries() {
       }
       kept.emplace_back(&entry, &made);
     }
-    if (entry.decided->in_chunks) queue_expand(entry.decided->message);
+    if (entry.decided->in_chunks) queue_expand(entry.decided->message, entry.decided->expand_at);
   }
-  write_rows(c_, kept, {"delivery_add", "delivery_copy", 9 + static_cast<int>(kDeliveryTexts.size())},
+  write_rows(c_, kept, {"delivery_add", "delivery_copy", 11 + static_cast<int>(kDeliveryTexts.size())},
              [](auto& to, const auto& each) { put_delivery(to, each.second->made.delivery); });
   for (const auto& [entry, made] : kept) keep(*entry, *made);
   queue_.write(c_);
@@ -226,8 +228,13 @@ void ExpansionWriter::place(const ExpandedDelivery& made) {
   POSTRIDER_DIE("a new delivery is queued, retrying, suppressed or expired");
 }
 
-void ExpansionWriter::queue_expand(const Message& message) {
+void ExpansionWriter::queue_expand(const Message& message, const std::optional<Instant>& at) {
   const Lane lane = message.lane.value_or(Lane::Standard);
+  if (at && *at > now_) {
+    const Lease row{.lane = lane, .channel = Channel::Expand, .tenant = message.tenant, .id = message.id};
+    deferred_.add({.due_at = *at, .lease = row});
+    return;
+  }
   queue_.add({.lane = lane,
               .channel = Channel::Expand,
               .tenant = message.tenant,

@@ -41,7 +41,7 @@ class ExpansionWriter {
   void add_states();
   void keep(Entry& entry, ExpandedDelivery& made);
   void place(const ExpandedDelivery& made);
-  void queue_expand(const Message& message);
+  void queue_expand(const Message& message, const std::optional<Instant>& at);
 
   Connection& c_;
   Instant now_;

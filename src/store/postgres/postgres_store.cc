@@ -10,7 +10,7 @@
 namespace postrider::postgres {
 namespace {
 
-constexpr std::array kMigrations{postgres_sql::k_0001_first};
+constexpr std::array kMigrations{postgres_sql::k_0001_first, postgres_sql::k_0002_content};
 constexpr int kWanted = static_cast<int>(kMigrations.size());
 
 int found_version(Connection& c) {
@@ -46,10 +46,10 @@ std::string with(std::string text, std::string_view mark, std::string_view inste
 
 PostgresStore::PostgresStore(std::string url)
     : url_(std::move(url)),
-      statements_(parse_statements(std::array{postgres_sql::k_intake, postgres_sql::k_expand, postgres_sql::k_claim,
-                                              postgres_sql::k_record, postgres_sql::k_promote, postgres_sql::k_nodes,
-                                              postgres_sql::k_read, postgres_sql::k_operate, postgres_sql::k_keys,
-                                              postgres_sql::k_schema})) {
+      statements_(parse_statements(std::array{
+          postgres_sql::k_intake, postgres_sql::k_expand, postgres_sql::k_claim, postgres_sql::k_record,
+          postgres_sql::k_promote, postgres_sql::k_nodes, postgres_sql::k_read, postgres_sql::k_operate,
+          postgres_sql::k_keys, postgres_sql::k_templates, postgres_sql::k_people, postgres_sql::k_schema})) {
   const std::string record = statements_.at("record");
   const std::string by_key = with(record, "/* held */", statements_.at("record_held_by_key"));
   statements_["record"] = with(record, "/* held */", statements_.at("record_held_by_place"));

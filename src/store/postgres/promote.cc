@@ -44,7 +44,7 @@ Result<std::vector<Claim>> PostgresSession::take_over(Instant now, NodeId node, 
     const Rows rows = c.write("take_over", Params{}.int4(static_cast<std::int64_t>(count_max)).int4(node));
     std::vector<Claim> claims;
     for (int i = 0; i < rows.count(); ++i)
-      claims.push_back(read_claim(rows, i, 0, rows.optional_time(i, 23).value_or(now)));
+      claims.push_back(read_claim(rows, i, 0, rows.optional_time(i, kClaimColumns).value_or(now)));
     return claims;
   });
 }

@@ -40,7 +40,7 @@ Result<std::vector<SandboxItem>> PostgresSession::sandbox(std::optional<TenantId
       item.provider = rows.text(i, 2);
       item.calls = rows.small(i, 3);
       auto delivery = c.use("delivery_of").query(item.id);
-      if (delivery.next()) item.delivery = common::read_delivery(delivery, 0);
+      if (delivery.next()) item.delivery = common::read_whole_delivery(delivery);
     }
     return items;
   });

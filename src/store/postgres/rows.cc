@@ -84,6 +84,8 @@ Delivery read_delivery(const Rows& rows, int row, int from) {
   d.subject = rows.text(row, from + 16);
   d.body = rows.text(row, from + 17);
   d.html = rows.text(row, from + 18);
+  d.rendering = static_cast<Rendering>(rows.number(row, from + 19));
+  d.quiet = rows.text(row, from + 20);
   return d;
 }
 

@@ -17,7 +17,8 @@ constexpr bool is_time_column(std::string OutboxRow::*column) {
 OutboxRow read_outbox_row(const Rows& rows, int row);
 /// Columns from `from`: id … html.
 Delivery read_delivery(const Rows& rows, int row, int from);
-/// Columns: position, fence, attempt, provider, then the delivery.
+/// Columns: position, fence, attempt, provider, then the delivery: so many.
+inline constexpr int kClaimColumns = 25;
 Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at);
 
 /// Dedup entries in one statement; returns the keys that existed already.

@@ -19,9 +19,10 @@ constexpr std::chrono::milliseconds kForeignWriterWaitMax{5000};
 
 const Statements& statements() {
   static const Statements all = [] {
-    const std::array<std::string_view, 9> files{sqlite_sql::k_intake, sqlite_sql::k_expand,  sqlite_sql::k_claim,
-                                                sqlite_sql::k_record, sqlite_sql::k_promote, sqlite_sql::k_nodes,
-                                                sqlite_sql::k_read,   sqlite_sql::k_operate, sqlite_sql::k_keys};
+    const std::array<std::string_view, 11> files{sqlite_sql::k_intake,    sqlite_sql::k_expand,  sqlite_sql::k_claim,
+                                                 sqlite_sql::k_record,    sqlite_sql::k_promote, sqlite_sql::k_nodes,
+                                                 sqlite_sql::k_read,      sqlite_sql::k_operate, sqlite_sql::k_keys,
+                                                 sqlite_sql::k_templates, sqlite_sql::k_people};
     return parse_statements(files);
   }();
   return all;

@@ -105,8 +105,8 @@ Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId 
       c.use("claim_take").run(lease.lane, lease.channel, lease.tenant, lease.position, node, lease.provider, now);
       Rows rows = c.use("message_of").query(lease.id);
       if (!rows.next()) fail_corrupt("expand work without its message");
-      work.push_back(
-          {lease, common::read_message(rows), common::find_state(c, lease.id).value_or(StoredState{}).cursor});
+      const StoredState state = common::find_state(c, lease.id).value_or(StoredState{});
+      work.push_back({lease, common::read_message(rows), state.cursor, state.as_of});
     }
     return work;
   });
@@ -119,6 +119,7 @@ Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease
     ExpansionWriter expansion{c, now, 0, ids()};
     for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
     state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
+    if (chunk.as_of) state.as_of = chunk.as_of;
     state.at = now;
     if (chunk.finished) {
       end_lease(c, lease);

@@ -19,7 +19,7 @@ void ExpansionWriter::write(const OutboxRow& row, ExpandedMessage& decided) {
     std::string skipped;
     made = add_all(decided, skipped);
     end = after_skipped(std::move(end), made, skipped);
-    if (decided.in_chunks) queue_expand(message);
+    if (decided.in_chunks) queue_expand(message, decided.expand_at);
   }
   if (!is_plain(end, made)) {
     common::put_state(
@@ -133,8 +133,14 @@ void ExpansionWriter::queue(const ExpandedDelivery& made) {
   common::add_queue_row(c_, row);
 }
 
-void ExpansionWriter::queue_expand(const Message& message) {
+void ExpansionWriter::queue_expand(const Message& message, const std::optional<Instant>& at) {
   const Lane lane = message.lane.value_or(Lane::Standard);
+  if (at && *at > now_) {
+    c_.use("deferred_add")
+        .run(*at, message.id, lane, Channel::Expand, message.tenant, 0, 0, Guarantee::AtLeastOnce, Reason::Scheduled,
+             nullptr, "");
+    return;
+  }
   common::add_queue_row(c_, {.lane = lane,
                              .channel = Channel::Expand,
                              .tenant = message.tenant,

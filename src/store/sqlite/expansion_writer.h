@@ -25,7 +25,7 @@ class ExpansionWriter {
   Made add_all(ExpandedMessage& decided, std::string& skipped);
   void place(const ExpandedDelivery& made);
   void queue(const ExpandedDelivery& made);
-  void queue_expand(const Message& message);
+  void queue_expand(const Message& message, const std::optional<Instant>& at);
 
   Connection& c_;
   Instant now_;

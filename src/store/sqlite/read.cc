@@ -47,7 +47,7 @@ Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> 
     }
     for (SandboxItem& item : items) {
       Rows rows = c.use("delivery_of").query(item.id);
-      if (rows.next()) item.delivery = common::read_delivery(rows, 0);
+      if (rows.next()) item.delivery = common::read_whole_delivery(rows);
     }
     return items;
   });

@@ -21,7 +21,8 @@ void add_message(Connection& c, const Message& m) {
 void add_delivery(Connection& c, const Delivery& d) {
   c.use("delivery_add")
       .run(d.id, d.message, d.message_uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin, d.traceparent,
-           d.recipient, d.key, d.template_key, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html);
+           d.recipient, d.key, d.template_key, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
+           d.rendering, d.quiet, d.template_id, d.contact, d.category, d.locale);
 }
 
 std::optional<DedupEntry> find_dedup(Connection& c, const DedupKey& key) {

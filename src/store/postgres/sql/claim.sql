@@ -29,7 +29,8 @@ WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::small
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
 SELECT alone.ok, (SELECT count(*) FROM pick), c.* FROM alone LEFT JOIN (
   SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
-    d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.place
+    d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
+    d.rendering, d.quiet, u.place
   FROM u JOIN postrider.delivery d ON d.id = u.id) c ON true
 
 -- The same beside another node that claims in this lane and channel at the same moment: each takes what the other did not lock.
@@ -46,7 +47,8 @@ WITH pick AS MATERIALIZED (
   FROM pick WHERE q.ctid = pick.at
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
 SELECT $11::int > 0, 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
-  d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, u.place
+  d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
+    d.rendering, d.quiet, u.place
 FROM u JOIN postrider.delivery d ON d.id = u.id
 
 -- name: release

@@ -30,10 +30,10 @@ ON CONFLICT (message) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.re
 DELETE FROM postrider.message_state WHERE message = $1::bigint
 
 -- name: message_state_of
-SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider.message_state WHERE message = $1::bigint
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped, as_of FROM postrider.message_state WHERE message = $1::bigint
 
 -- name: message_state_locked
-SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider.message_state WHERE message = $1::bigint FOR UPDATE
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped, as_of FROM postrider.message_state WHERE message = $1::bigint FOR UPDATE
 
 -- name: secret_add_many
 INSERT INTO postrider.secret (message, sealed) SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT DO NOTHING
@@ -57,12 +57,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- name: delivery_add
 INSERT INTO postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, template_version, expires_at, type, origin, traceparent,
-  recipient, key, template, warnings, subject, body, html)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  recipient, key, template, warnings, subject, body, html, quiet, contact, category, locale, rendering, template_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
 
 -- name: delivery_copy
 COPY postrider.delivery (id, message, uuid, tenant, channel, lane, guarantee, template_version, expires_at, type, origin, traceparent,
-  recipient, key, template, warnings, subject, body, html) FROM STDIN (FORMAT binary)
+  recipient, key, template, warnings, subject, body, html, quiet, contact, category, locale, rendering, template_id) FROM STDIN (FORMAT binary)
 
 -- name: queue_copy
 COPY postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)
@@ -101,10 +101,10 @@ SELECT 1 FROM postrider.delivery WHERE message = $1::bigint LIMIT 1
 SELECT id FROM postrider.message WHERE id = ANY($1::bigint[])
 
 -- name: message_state_put
-INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
-VALUES ($1::bigint, $2::int, $3::smallint, $4::smallint, $5::text, $6::bigint, $7::int, $8::bigint, $9::text)
+INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped, as_of)
+VALUES ($1::bigint, $2::int, $3::smallint, $4::smallint, $5::text, $6::bigint, $7::int, $8::bigint, $9::text, $10::bigint)
 ON CONFLICT (message) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, detail = EXCLUDED.detail, at = EXCLUDED.at,
-  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped
+  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped, as_of = EXCLUDED.as_of
 
 -- name: queue_add
 INSERT INTO postrider.queue (lane, channel, tenant, position, id, node, fence, attempt, provider, guarantee, claimed_at, expires_at)

@@ -49,7 +49,7 @@ FROM postrider.outbox o ORDER BY o.position DESC LIMIT $1::int
 
 -- name: delivery_of
 SELECT id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent, recipient, key, template,
-  template_version, expires_at, warnings, subject, body, html
+  template_version, expires_at, warnings, subject, body, html, rendering, quiet, template_id, contact, category, locale
 FROM postrider.delivery WHERE id = $1::bigint
 
 -- name: deliveries_of_message

@@ -7,7 +7,7 @@ WHERE (lane, channel, tenant) > (?1, ?2, ?3) ORDER BY lane, channel, tenant, pos
 -- name: claim_pick
 SELECT q.position, q.fence, q.attempt,
   d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin, d.traceparent, d.recipient,
-  d."key", d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html
+  d."key", d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html, d.rendering, d.quiet
 FROM postrider_queue q CROSS JOIN postrider_delivery d ON d.id = q.id
 WHERE q.lane = ?1 AND q.channel = ?2 AND q.tenant = ?3 AND q.position > ?7 AND q.node = 0 AND (q.guarantee = 2) = ?4
   AND q.attempt < ?5

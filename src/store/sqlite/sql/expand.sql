@@ -34,18 +34,19 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
   ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33)
 
 -- name: message_state_put
-INSERT OR REPLACE INTO postrider_message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT OR REPLACE INTO postrider_message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped,
+  as_of)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- name: message_state_drop
 DELETE FROM postrider_message_state WHERE message = ?1
 
 -- name: message_state_of
-SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider_message_state WHERE message = ?1
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped, as_of FROM postrider_message_state WHERE message = ?1
 
 -- The writer is alone: nothing has to be locked.
 -- name: message_state_locked
-SELECT tenant, state, reason, detail, at, attempts, cursor, skipped FROM postrider_message_state WHERE message = ?1
+SELECT tenant, state, reason, detail, at, attempts, cursor, skipped, as_of FROM postrider_message_state WHERE message = ?1
 
 -- name: secret_add
 INSERT INTO postrider_secret (message, sealed) VALUES (?1, ?2)
@@ -66,8 +67,9 @@ SELECT message FROM postrider_delivery WHERE id = ?1
 
 -- name: delivery_add
 INSERT INTO postrider_delivery (id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent,
-  recipient, "key", template, template_version, expires_at, warnings, subject, body, html)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+  recipient, "key", template, template_version, expires_at, warnings, subject, body, html, rendering,
+  quiet, template_id, contact, category, locale)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
 
 -- name: delivery_of_message_any
 SELECT EXISTS (SELECT 1 FROM postrider_delivery WHERE message = ?1)

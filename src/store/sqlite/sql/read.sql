@@ -43,7 +43,7 @@ FROM postrider_outbox ORDER BY position DESC LIMIT ?1
 
 -- name: delivery_of
 SELECT id, message, uuid, tenant, channel, lane, guarantee, type, origin, traceparent, recipient, "key", template,
-  template_version, expires_at, warnings, subject, body, html
+  template_version, expires_at, warnings, subject, body, html, rendering, quiet, template_id, contact, category, locale
 FROM postrider_delivery WHERE id = ?1
 
 -- name: deliveries_of_message

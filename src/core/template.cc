@@ -1,0 +1,155 @@
+#include "core/template.h"
+
+#include <algorithm>
+
+namespace postrider {
+
+std::vector<std::string> Template::locales() const {
+  std::vector<std::string> out;
+  for (const LocalText& text : texts) {
+    if (!text.locale.empty()) out.push_back(text.locale);
+  }
+  return out;
+}
+
+Result<const LocalText*> Template::text(std::string_view locale, std::span<const std::string> fallbacks) const {
+  const auto find = [&](std::string_view wanted) {
+    return std::find_if(texts.begin(), texts.end(), [&](const LocalText& t) { return t.locale == wanted; });
+  };
+  const auto every = find("");
+  const std::vector<std::string> has = locales();
+  auto chosen = locale_of_template({key, has, fallbacks}, locale);
+  if (chosen) return &*find(*chosen);
+  if (every != texts.end()) return &*every;
+  return chosen.error();
+}
+
+bool asks_for_secret(const CompiledText& text) {
+  const auto names = text.placeholders();
+  return std::any_of(names.begin(), names.end(), [](const Placeholder& p) {
+    return p.kind != Placeholder::Kind::Partial && (p.name == "secret" || p.name.starts_with("secret."));
+  });
+}
+
+void TemplateSet::add(Template entry) {
+  const std::size_t place = templates_.size();
+  if (entry.active && !entry.type.empty()) by_type_[{entry.tenant, entry.type}].push_back(place);
+  by_key_[{entry.tenant, entry.key}].push_back(place);
+  if (entry.id != 0) by_id_[entry.id] = place;
+  for (const LocalText& text : entry.texts) {
+    const auto asks = [](const auto& param) { return asks_for_secret(param.second); };
+    entry.uses_secret = entry.uses_secret || asks_for_secret(text.subject) || asks_for_secret(text.body) ||
+                        asks_for_secret(text.html) ||
+                        std::any_of(text.provider_params.begin(), text.provider_params.end(), asks);
+  }
+  templates_.push_back(std::move(entry));
+}
+
+Result<Done> TemplateSet::add_partial(std::string_view tenant, std::string_view name, std::string_view locale,
+                                      std::string_view text) {
+  Partials probe;
+  POSTRIDER_TRY_DONE(probe.add(std::string{name}, text));
+  partial_texts_.push_back({std::string{tenant}, std::string{name}, std::string{locale}, std::string{text}});
+  // Every (tenant, locale) that may ask gets the whole set: the common texts first, then what is closer to it.
+  std::vector<Name> askers;
+  for (const PartialText& a : partial_texts_) {
+    for (const PartialText& b : partial_texts_) askers.emplace_back(a.tenant, b.locale);
+  }
+  std::sort(askers.begin(), askers.end());
+  askers.erase(std::unique(askers.begin(), askers.end()), askers.end());
+  partials_.clear();
+  for (const Name& asker : askers) {
+    Partials set;
+    for (const bool own_tenant : {false, true}) {
+      for (const bool own_locale : {false, true}) {
+        for (const PartialText& p : partial_texts_) {
+          if (p.tenant != (own_tenant ? asker.first : "") || p.locale != (own_locale ? asker.second : "")) continue;
+          POSTRIDER_TRY_DONE(set.add(p.name, p.text));
+        }
+      }
+    }
+    partials_.emplace(asker, std::move(set));
+  }
+  return Done{};
+}
+
+const Partials* TemplateSet::partials(std::string_view tenant, std::string_view locale) const {
+  if (partials_.empty()) return nullptr;
+  for (const std::string_view who : {tenant, std::string_view{}}) {
+    for (const std::string_view where : {locale, std::string_view{}}) {
+      const auto found = partials_.find({std::string{who}, std::string{where}});
+      if (found != partials_.end()) return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+const Template* TemplateSet::better(const Template* a, const Template* b, const EventScopes& scopes) const {
+  const auto rank = [&](const Template* t) {
+    if (t == nullptr || !t->active) return -1;
+    if (t->scope_type.empty()) return 0;
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      if (scopes[i].first == t->scope_type && scopes[i].second == t->scope_id)
+        return static_cast<int>(scopes.size() - i);
+    }
+    return -1;
+  };
+  const int of_a = rank(a);
+  const int of_b = rank(b);
+  if (of_a < 0 && of_b < 0) return nullptr;
+  return of_b > of_a ? b : a;
+}
+
+std::vector<const Template*> TemplateSet::for_event(std::string_view tenant, std::string_view type,
+                                                    const EventScopes& scopes) const {
+  std::map<Channel, const Template*> chosen;
+  for (const std::string_view owner : {tenant, std::string_view{}}) {
+    const auto found = by_type_.find({std::string{owner}, std::string{type}});
+    if (found == by_type_.end()) continue;
+    std::map<Channel, const Template*> own;
+    for (const std::size_t i : found->second) {
+      const Template* candidate = &templates_[i];
+      if (const Template* best = better(own[candidate->channel], candidate, scopes)) own[candidate->channel] = best;
+    }
+    for (const auto& [channel, best] : own) {
+      if (best != nullptr) chosen.emplace(channel, best);
+    }
+  }
+  std::vector<const Template*> out;
+  for (const auto& [channel, best] : chosen) out.push_back(best);
+  return out;
+}
+
+const Template* TemplateSet::by_key(std::string_view tenant, std::string_view key, Channel channel,
+                                    const EventScopes& scopes) const {
+  for (const std::string_view owner : {tenant, std::string_view{}}) {
+    const auto found = by_key_.find({std::string{owner}, std::string{key}});
+    if (found == by_key_.end()) continue;
+    const Template* best = nullptr;
+    for (const std::size_t i : found->second) {
+      if (templates_[i].channel == channel) best = better(best, &templates_[i], scopes);
+    }
+    if (best != nullptr) return best;
+  }
+  return nullptr;
+}
+
+std::vector<Channel> TemplateSet::channels_of(std::string_view tenant, std::string_view key) const {
+  std::vector<Channel> out;
+  for (const std::string_view owner : {tenant, std::string_view{}}) {
+    const auto found = by_key_.find({std::string{owner}, std::string{key}});
+    if (found == by_key_.end()) continue;
+    for (const std::size_t i : found->second) {
+      const Channel channel = templates_[i].channel;
+      if (std::find(out.begin(), out.end(), channel) == out.end()) out.push_back(channel);
+    }
+  }
+  return out;
+}
+
+const Template* TemplateSet::by_id(std::int64_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &templates_[found->second];
+}
+
+}  // namespace postrider

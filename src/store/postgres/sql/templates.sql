@@ -1,0 +1,2 @@
+-- name: catalog_version
+SELECT version FROM postrider.catalog WHERE name = 'templates'

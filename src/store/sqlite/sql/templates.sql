@@ -1,0 +1,2 @@
+-- name: catalog_version
+SELECT version FROM postrider_catalog WHERE name = 'templates'
