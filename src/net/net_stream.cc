@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <boost/asio/ssl/context.hpp>
@@ -52,6 +53,19 @@ IoAwaitable NetStream::read_some(asio::mutable_buffer buffer) {
 IoAwaitable NetStream::write_some(std::array<asio::const_buffer, 2> buffers) {
   if (tls_) return tls_->stream.async_write_some(buffers, kToken);
   return socket_.async_write_some(buffers, kToken);
+}
+
+std::size_t NetStream::write_now(const std::array<asio::const_buffer, 2>& buffers, error_code& error) {
+  std::array<iovec, 2> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = {const_cast<void*>(buffers[i].data()), buffers[i].size()};  // sendmsg only reads
+  }
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t went = ::sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  error = went < 0 ? error_code{errno, boost::system::system_category()} : error_code{};
+  return went < 0 ? 0 : static_cast<std::size_t>(went);
 }
 
 Awaitable<std::tuple<error_code>> NetStream::wait_readable() {

@@ -49,6 +49,8 @@ class NetStream {
   [[nodiscard]] bool is_tls() const { return tls_ != nullptr; }
   IoAwaitable read_some(asio::mutable_buffer buffer);
   IoAwaitable write_some(std::array<asio::const_buffer, 2> buffers);
+  /// At once, without waiting, and not under TLS: how much went.
+  std::size_t write_now(const std::array<asio::const_buffer, 2>& buffers, error_code& error);
   /// Ends when something can be read (or the peer closed), or when the socket is cancelled.
   Awaitable<std::tuple<error_code>> wait_readable();
   /// Client: the certificate must be valid for `host`. The text is empty on success and says what failed otherwise.

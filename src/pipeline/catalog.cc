@@ -108,8 +108,12 @@ Result<Done> Catalog::load(StoreSession& store) {
     }
     if (page.size() < filter.count_max) break;
   }
-  for (const Template& each : rules_.templates.all()) set->add(each);
-  templates_ = std::move(set);
+  if (filter.after == 0) {
+    templates_.reset();  // nothing is stored: those of the configuration file are all there are
+  } else {
+    for (const Template& each : rules_.templates.all()) set->add(each);
+    templates_ = std::move(set);
+  }
   version_ = version;
   problems_ = std::move(problems);
   return Done{};

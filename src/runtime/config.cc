@@ -335,6 +335,42 @@ class ConfigReader {
   std::vector<std::function<void()>> references_;  // checked when everything has been read
 };
 
+// Where a string or a comment that begins at `at` ends; `at` itself when none does.
+std::size_t behind_quoted(std::string_view text, std::size_t at) {
+  if (text[at] == '#') return std::min(text.find('\n', at), text.size());
+  if (text[at] != '"' && text[at] != '\'') return at;
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const std::string_view end = text.substr(at).starts_with(three) ? std::string_view{three} : text.substr(at, 1);
+  for (std::size_t i = at + end.size(); i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text.substr(i).starts_with(end)) {
+      return i + end.size();
+    } else if (text[i] == '\n' && end.size() == 1) {
+      return i;  // never closed: the parser says so
+    }
+  }
+  return text.size();
+}
+
+// Names and values outside of quotes are ASCII. Anything else is told before the parser sees it.
+std::optional<std::size_t> line_of_foreign_letter(std::string_view text) {
+  std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  while (at < text.size()) {
+    if (const std::size_t end = behind_quoted(text, at); end != at) {
+      at = end;
+      continue;
+    }
+    if (static_cast<unsigned char>(text[at]) >= 0x80) {
+      return 1 +
+             static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    }
+    ++at;
+  }
+  return std::nullopt;
+}
+
 std::string environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? "" : value;
@@ -354,6 +390,10 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
                             const ConfigSources& sources) {
   Config config;
   config.file = file;
+  if (const auto line = line_of_foreign_letter(text)) {
+    return Error{ErrorCode::Invalid,
+                 fmt::format("{}:{}: outside of quotes and comments only ASCII letters may stand", file, *line)};
+  }
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed) {
     return Error{ErrorCode::Invalid, fmt::format("{}:{}: {}", file, parsed.error().source().begin.line,

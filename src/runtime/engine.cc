@@ -129,6 +129,7 @@ Result<Done> Engine::begin() {
 
 void Engine::run_dispatch() {
   Instant next_heads = {};
+  Instant next_counts = {};
   const Duration heads_every = parts_.roles.expand ? kHeadsEvery : kHeadsEveryWithoutExpander;
   while (!workers_stop_.load()) {
     std::vector<DispatchEvent> events = events_.take_all(std::min(kTickEvery, heads_every));
@@ -140,9 +141,14 @@ void Engine::run_dispatch() {
       if (!heads_asked_.exchange(true)) claims_.put({.heads = true});
     }
     if (stopping_.load()) drained_.store(dispatcher_->idle());
-    const std::lock_guard lock(state_mutex_);
-    counts_ = dispatcher_->counts();
+    if (now >= next_counts || events.empty()) {
+      next_counts = now + kTickEvery;
+      const std::lock_guard lock(state_mutex_);
+      counts_ = dispatcher_->counts();
+    }
   }
+  const std::lock_guard lock(state_mutex_);
+  counts_ = dispatcher_->counts();
 }
 
 void Engine::carry_out(std::vector<DispatchEffect> effects) {

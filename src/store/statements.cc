@@ -40,4 +40,10 @@ Statements parse_statements(std::span<const std::string_view> files) {
   return out;
 }
 
+std::string with(std::string text, std::string_view mark, std::string_view instead) {
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += instead.size())
+    text.replace(at, mark.size(), instead);
+  return text;
+}
+
 }  // namespace postrider

@@ -13,4 +13,7 @@ using Statements = std::map<std::string, std::string, std::less<>>;
 /// and stops the process: the files are part of the program.
 Statements parse_statements(std::span<const std::string_view> files);
 
+/// The statement with every `mark` replaced: for statements that differ in one condition.
+std::string with(std::string text, std::string_view mark, std::string_view instead);
+
 }  // namespace postrider

@@ -14,6 +14,15 @@ struct Sending {
   std::string error;
 };
 
+// Nearly always the kernel takes a request whole, and nobody has to wait. What is left of it waits.
+bool send_at_once(Connection& c, Job& job) {
+  if (c.stream.is_tls() || POSTRIDER_FAULT_WANTED("after_first_byte")) return false;
+  const std::string& body = std::get<HttpRequest>(job.call.request).body;
+  error_code error;
+  job.written = c.stream.write_now({asio::buffer(job.head), asio::buffer(body)}, error);
+  return !error && job.written == job.head.size() + body.size();
+}
+
 Awaitable<Sending> send_request(Connection& c, Job& job) {
   const std::string& head = job.head;
   const std::string& body = std::get<HttpRequest>(job.call.request).body;
@@ -88,7 +97,11 @@ Exchange at_end_of_input(Connection& c, Sent sent, const error_code& error) {
 }  // namespace
 
 Awaitable<Exchange> http_exchange(Connection& c, Job& job) {
-  const Sending sending = co_await send_request(c, job);
+  Sending sending;
+  if (!send_at_once(c, job)) {
+    Sending waited = co_await send_request(c, job);
+    sending = std::move(waited);
+  }
   if (sending.sent == Sent::Nothing) {
     Exchange failed = broken_exchange(c, Sent::Nothing, BrokenBy::Reset, sending.error);
     if (c.used && !c.killed_by) failed.then = Exchange::Then::RepeatFresh;

@@ -352,6 +352,19 @@ TEST(ConfigErrors, ATableWhoseNameIsNoneIsNamedWithItsLine) {
   }
 }
 
+TEST(ConfigErrors, LettersBeyondAsciiStandOnlyInQuotesAndComments) {
+  for (const char* text : {"\nschl\xc3\xbcssel = 1", "\n[\xc2\xa0", "\n\xe2\x80\xa8", "\na = \"x\" \xff"}) {
+    const auto config = parse(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_TRUE(config.error().text.starts_with("postrider.toml:2: outside of quotes")) << config.error().text;
+  }
+  EXPECT_TRUE(
+      parse("# Gr\xc3\xbc\xc3\x9f"
+            "e\n[engine]\nnode_name = \"M\xc3\xbcnchen \\\" \xe2\x9c\x93\"\n"));
+  EXPECT_TRUE(parse("[engine]\nnode_name = '''M\xc3\xbcnchen\n\"\xc3\xa4\"''' # \xc3\xa4\n"));
+  EXPECT_TRUE(parse("\xef\xbb\xbf[engine]\n"));
+}
+
 TEST(ConfigErrors, ReferencesThatLeadNowhereAreFoundWithTheirPlace) {
   for (const Wrong& wrong : {
            Wrong{"[channels]\nfax = \"p\"", 2, "channels.fax", "not a channel"},

@@ -14,8 +14,8 @@ namespace postrider::common {
 class Floors {
  public:
   /// Where to begin; 0: at the front.
-  std::int64_t floor(const QueueGroup& group, Instant now) {
-    Floor& known = floors_[group];
+  std::int64_t floor(const QueueGroup& group, ClaimWhat what, Instant now) {
+    Floor& known = floors_[{group, what}];
     const auto due = [now](Instant at, Duration every) { return now - at >= every || now < at; };
     if (due(known.walked_at, known.walk_every)) {
       known.walked_at = known.looked_back_at = now;
@@ -29,17 +29,19 @@ class Floors {
     return known.position;
   }
   /// How long the claim took that began there: a walk that is dear is made rarely.
-  void took(const QueueGroup& group, Duration time) {
-    Floor& known = floors_[group];
+  void took(const QueueGroup& group, ClaimWhat what, Duration time) {
+    Floor& known = floors_[{group, what}];
     if (!known.walked) return;
     known.walked = false;
     known.walk_every = std::clamp(time * kRarer, kAge, kRarest);
   }
-  void claimed(const QueueGroup& group, std::int64_t position) {
-    std::int64_t& floor = floors_[group].position;
+  void claimed(const QueueGroup& group, ClaimWhat what, std::int64_t position) {
+    std::int64_t& floor = floors_[{group, what}].position;
     floor = std::max(floor, position);
   }
-  void forget(const QueueGroup& group) { floors_.erase(group); }
+  void forget(const QueueGroup& group) {
+    for (const ClaimWhat what : {ClaimWhat::Prefetchable, ClaimWhat::AtMostOnceOnly}) floors_.erase({group, what});
+  }
 
  private:
   struct Floor {
@@ -53,7 +55,7 @@ class Floors {
   static constexpr Duration kLookBack = std::chrono::seconds{2};
   static constexpr int kRarer = 400;  // a walk is at most this part of the time
   static constexpr Duration kRarest = std::chrono::seconds{10};
-  std::map<QueueGroup, Floor> floors_;
+  std::map<std::pair<QueueGroup, ClaimWhat>, Floor> floors_;
 };
 
 }  // namespace postrider::common

@@ -31,17 +31,19 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
     tenant.add_int4(share.tenant);
     quota.add_int4(share.quota);
     provider.add_int2(share.provider);
-    floor.add_int8(floors_.floor({request.lane, request.channel, share.tenant}, now));
+    floor.add_int8(floors_.floor({request.lane, request.channel, share.tenant}, request.what, now));
   }
   Params p;
   p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
   p.array(tenant).array(quota).array(provider).flag(request.what == ClaimWhat::AtMostOnceOnly);
   p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor).int4(kClaimLock);
   const auto begun = std::chrono::steady_clock::now();
-  Rows rows = c.write("claim", p);
-  if (!rows.flag(0, 0)) rows = c.write("claim_beside", p);
+  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
+  Rows rows = c.write(once ? "claim_once" : "claim", p);
+  if (!rows.flag(0, 0)) rows = c.write(once ? "claim_beside_once" : "claim_beside", p);
   const auto time = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
-  for (const TenantShare& share : request.shares) floors_.took({request.lane, request.channel, share.tenant}, time);
+  for (const TenantShare& share : request.shares)
+    floors_.took({request.lane, request.channel, share.tenant}, request.what, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
   constexpr int kFrom = 2;
@@ -72,7 +74,7 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
     }
     if (!rest.shares.empty()) add_from_the_front(c, now, rest, claims);
     for (const Claim& claim : claims)
-      floors_.claimed({request.lane, request.channel, claim.lease.tenant}, claim.lease.position);
+      floors_.claimed({request.lane, request.channel, claim.lease.tenant}, request.what, claim.lease.position);
     return std::move(claims);
   });
 }

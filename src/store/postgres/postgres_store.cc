@@ -36,12 +36,6 @@ void apply(Connection& c) {
   transaction.commit();
 }
 
-std::string with(std::string text, std::string_view mark, std::string_view instead) {
-  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += instead.size())
-    text.replace(at, mark.size(), instead);
-  return text;
-}
-
 }  // namespace
 
 PostgresStore::PostgresStore(std::string url)
@@ -54,6 +48,12 @@ PostgresStore::PostgresStore(std::string url)
   const std::string by_key = with(record, "/* held */", statements_.at("record_held_by_key"));
   statements_["record"] = with(record, "/* held */", statements_.at("record_held_by_place"));
   statements_["record_by_key"] = by_key;
+  for (const std::string_view name : {"claim", "claim_beside"}) {
+    const std::string either = statements_.at(std::string{name});
+    constexpr std::string_view kEither = "(q.guarantee = 2) = $6::bool";
+    statements_[std::string{name}] = with(either, kEither, "q.guarantee <> 2 AND NOT $6::bool");
+    statements_[std::string{name} + "_once"] = with(either, kEither, "q.guarantee = 2 AND $6::bool");
+  }
   statements_["record_careful"] = with(by_key, "/* ON CONFLICT DO NOTHING */", "ON CONFLICT DO NOTHING");
 }
 

@@ -15,7 +15,7 @@ void claim_share(Connection& c, Instant now, const ClaimRequest& request, const 
   const std::size_t first = claims.size();
   {
     Rows rows =
-        c.use("claim_pick")
+        c.use(at_most_once ? "claim_pick_once" : "claim_pick")
             .query(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax, count_max, behind);
     while (rows.next()) {
       Claim& claim = claims.emplace_back();
@@ -34,7 +34,7 @@ void claim_share(Connection& c, Instant now, const ClaimRequest& request, const 
   }
   if (claims.size() == first) return;
   const int taken =
-      c.use("claim_take_range")
+      c.use(at_most_once ? "claim_take_range_once" : "claim_take_range")
           .run(request.lane, request.channel, share.tenant, at_most_once, kCallsPerDeliveryMax,
                claims.back().lease.position, request.node, share.provider, now, claims[first].lease.position);
   // Fewer were picked than taken where a queue row has no delivery: then nothing may be called.
@@ -71,13 +71,14 @@ Result<std::vector<Claim>> SqliteSession::claim(Instant now, const ClaimRequest&
       const auto quota = std::min(left, static_cast<std::size_t>(std::max(share.quota, 0)));
       if (quota == 0) continue;
       const QueueGroup group{request.lane, request.channel, share.tenant};
-      const std::int64_t floor = floors_.floor(group, now);
+      const std::int64_t floor = floors_.floor(group, request.what, now);
       claim_share(c, now, request, share, floor, quota, claims);
       if (const std::size_t found = claims.size() - before; found < quota && floor != 0) {
         floors_.forget(group);
         claim_share(c, now, request, share, 0, quota - found, claims);
       }
-      for (std::size_t i = before; i < claims.size(); ++i) floors_.claimed(group, claims[i].lease.position);
+      for (std::size_t i = before; i < claims.size(); ++i)
+        floors_.claimed(group, request.what, claims[i].lease.position);
       left -= claims.size() - before;
     }
     POSTRIDER_FAULT_POINT("in_claim");

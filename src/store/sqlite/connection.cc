@@ -23,7 +23,14 @@ const Statements& statements() {
                                                  sqlite_sql::k_record,    sqlite_sql::k_promote, sqlite_sql::k_nodes,
                                                  sqlite_sql::k_read,      sqlite_sql::k_operate, sqlite_sql::k_keys,
                                                  sqlite_sql::k_templates, sqlite_sql::k_people};
-    return parse_statements(files);
+    Statements read = parse_statements(files);
+    for (const std::string name : {"claim_pick", "claim_take_range"}) {
+      const std::string either = read.at(name);
+      read[name] = with(either, "guarantee = 2) = ?4", "guarantee <> 2) = (?4 = 0)");
+      const std::string once = with(either, "guarantee = 2) = ?4", "guarantee = 2) AND ?4");
+      read[name + "_once"] = with(once, "/* index */", "INDEXED BY postrider_queue_once");
+    }
+    return read;
   }();
   return all;
 }

@@ -316,7 +316,7 @@ TEST_F(SqliteFile, ADamagedFileIsFoundByTheCheck) {
     std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
     file.seekp(0, std::ios::end);
     const auto size = static_cast<std::streamoff>(file.tellp());
-    for (std::streamoff at = 40 * 4096; at < size; at += 4096) {
+    for (std::streamoff at = size - 20 * 4096; at < size; at += 4096) {
       file.seekp(at);
       file << std::string(2000, '\x5a');
     }

@@ -11,7 +11,8 @@ SELECT lane, channel, tenant, position FROM head
 -- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. What was picked is then reached by its ctid: joined
 -- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who claims alone (an advisory lock, for this
 -- statement) locks no rows: should another verb change one in between, the conditions are seen again on its new version, and it is left
--- out (a recheck of the ctid alone would not leave it out). 2 is at-most-once. The first
+-- out (a recheck of the ctid alone would not leave it out). 2 is at-most-once; the store makes a form for those, found by an index of their
+-- own, and one for the others. The first
 -- column says whether the claim was made, the second how many were picked.
 -- name: claim
 WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::smallint::int * 256 + $2::smallint::int) AS ok),
