@@ -53,6 +53,13 @@ Result<Config> read_config(const Common& common) {
   return config;
 }
 
+namespace {
+fs::path sqlite_path(const Common& common, const std::string& url) {
+  const fs::path path = url.substr(std::string_view{"sqlite:"}.size());
+  return path.is_relative() ? fs::path{home_of(common)} / path : path;
+}
+}  // namespace
+
 Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config) {
   const std::string& url = config.store.url;
   if (!url.starts_with("sqlite:")) {
@@ -60,8 +67,7 @@ Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& co
     if (!opened) return opened.error();
     return std::unique_ptr<Store>(std::move(*opened));
   }
-  fs::path path = url.substr(std::string_view{"sqlite:"}.size());
-  if (path.is_relative()) path = fs::path{home_of(common)} / path;
+  const fs::path path = sqlite_path(common, url);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error)
@@ -71,6 +77,19 @@ Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& co
       {.path = path.string(), .shared_with_application = config.store.shared_with_application});
   if (!opened) return opened.error();
   return std::unique_ptr<Store>(std::move(*opened));
+}
+
+std::vector<ContextDatabase> context_databases(const Common& common, const Config& config) {
+  std::vector<ContextDatabase> out;
+  for (const DatabaseConfig& each : config.databases) {
+    const bool is_file = each.dialect() == SqlDialect::Sqlite;
+    out.push_back({.name = each.name,
+                   .url = is_file ? "sqlite:" + sqlite_path(common, each.url).string() : each.url,
+                   .connections = each.connections,
+                   .timeout = each.timeout,
+                   .dialect = each.dialect()});
+  }
+  return out;
 }
 
 Result<Rules> rules_of(const Config& config, StoreSession& session) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "context/context_source.h"
 #include "core/rules.h"
 #include "ports/store.h"
 #include "runtime/config.h"
@@ -24,6 +25,8 @@ std::string config_file_of(const Common& common);
 Result<Config> read_config(const Common& common);
 /// sqlite: paths are relative to home.
 Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config);
+/// The application's own; their sqlite: paths are relative to home too.
+std::vector<ContextDatabase> context_databases(const Common& common, const Config& config);
 
 /// A command's short stay at the store: config, store at the right version, a session, names as numbers.
 struct Visit {

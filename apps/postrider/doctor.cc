@@ -26,6 +26,7 @@ class Doctor {
     if (look_at_config() && look_at_store()) {
       look_at_clock();
       look_at_rules();
+      look_at_databases();
       look_at_work();
     }
     return std::move(findings_);
@@ -104,6 +105,23 @@ class Doctor {
       }
     }
     note("providers", true, fmt::format("{} configured", config_.providers.size()));
+  }
+
+  void look_at_databases() {
+    for (const ContextDatabase& database : context_databases(common_, config_)) {
+      std::vector<ContextSql> queries;
+      for (const Route& route : config_.routes) {
+        if (route.context && route.context->database == database.name) queries.push_back(route.context->sql);
+      }
+      const std::string what = "database " + database.name;
+      const auto checked = check_context_database(database, queries);
+      if (!checked) {
+        note(what, false, checked.error().text,
+             "check that it runs, that its url is right, and the queries of its routes");
+        continue;
+      }
+      note(what, true, fmt::format("answers, and takes the queries of {} routes", queries.size()));
+    }
   }
 
   void look_at_work() {

@@ -111,6 +111,7 @@ class Service {
   mutable std::mutex metrics_mutex_;
   Rules rules_;
   Providers providers_;
+  std::unique_ptr<ContextSource> context_;  // when there are databases to ask
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> server_;
@@ -146,6 +147,7 @@ Result<Done> Service::prepare() {
   rules_ = std::move(rules);
   POSTRIDER_TRY(providers, make_providers(config_, rules_));
   providers_ = std::move(providers);
+  if (!config_.databases.empty()) context_ = make_context_source(context_databases(common_, config_));
   return Done{};
 }
 
@@ -164,6 +166,7 @@ Result<Done> Service::start() {
           },
       .roles = roles_,
       .node_name = config_.node_name.empty() ? fmt::format("{}-{}", host.data(), ::getpid()) : config_.node_name,
+      .context = context_.get(),
       .on_start_anew = [this] { start_anew_.store(true); }};
   POSTRIDER_TRY(engine, Engine::start(std::move(parts)));
   engine_ = std::move(engine);

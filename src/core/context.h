@@ -41,6 +41,7 @@ struct NoRecord {};
 struct ManyRecords {};
 struct RecordFailed {
   std::string text = {};
+  bool lasting = false;  // asking again cannot help: the query itself is refused
 };
 /// One row as a JSON object, or why there is none.
 using ContextRecord = std::variant<NoRecord, std::string, ManyRecords, RecordFailed>;

@@ -284,13 +284,9 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
   }
   ExpandReport all;
   for (std::size_t i = 0; i < together.size(); ++i) {
-    if (const auto* failed = std::get_if<RecordFailed>(&records[i])) {
-      fail_work(std::move(together[i]), Reason::ContextFailed, failed->text);
-      continue;
-    }
-    if (std::holds_alternative<ManyRecords>(records[i])) {
-      fail_work(std::move(together[i]), Reason::ContextAmbiguous,
-                fmt::format("more than one record of \"{}\"", together[i].message.entity_id));
+    if (auto late = refusal(together[i], records[i])) {
+      late->work = std::move(together[i]);
+      failed_.push_back(std::move(*late));
       continue;
     }
     const auto* record = std::get_if<std::string>(&records[i]);
@@ -299,7 +295,7 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
       // A lost lease is another node's work now; any other failure stays with this message: it waits under a policy,
       // the others go on.
       if (report.error().code == ErrorCode::Conflict) continue;
-      fail_work(std::move(together[i]), Reason::ExpansionFailed, report.error().text);
+      failed_.push_back({std::move(together[i]), Reason::ExpansionFailed, report.error().text});
       for (std::size_t rest = i + 1; rest < together.size(); ++rest) begun_.push_back(std::move(together[rest]));
       return report.error();
     }
@@ -309,19 +305,23 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
   return all;
 }
 
-void ExpandStage::fail_work(ExpandWork work, Reason reason, std::string why) {
-  failed_.push_back({std::move(work), reason, std::move(why)});
+// Why there is no record to go on with; that there is none at all is for the core to judge.
+std::optional<ExpandStage::Late> ExpandStage::refusal(const ExpandWork& work, const ContextRecord& record) {
+  if (const auto* failed = std::get_if<RecordFailed>(&record))
+    return Late{{}, Reason::ContextFailed, failed->text, failed->lasting};
+  if (!std::holds_alternative<ManyRecords>(record)) return std::nullopt;
+  // Two records stay two, however often one asks.
+  return Late{
+      {}, Reason::ContextAmbiguous, fmt::format("more than one record of \"{}\"", work.message.entity_id), true};
 }
 
 // Kept until the store took it: a lease that nobody ends would hold the message for as long as this node lives.
 Result<Done> ExpandStage::put_off(Instant now) {
   const Policy policy = *preset_policy("booking");
   while (!failed_.empty()) {
-    const auto& [failed, reason, why] = failed_.back();
+    const auto& [failed, reason, why, lasting] = failed_.back();
     Result<Done> done = Done{};
-    // Two records stay two, however often one asks.
-    const bool final = reason == Reason::ContextAmbiguous || failed.lease.attempt >= policy.attempts_max;
-    if (final) {
+    if (lasting || failed.lease.attempt >= policy.attempts_max) {
       const ExpandChunk end{
           .cursor = failed.cursor, .finished = true, .state = MessageState::Failed, .reason = reason, .detail = why};
       if (auto ended = parts_.store.expand_chunk(now, failed.lease, end); !ended) done = ended.error();

@@ -37,12 +37,15 @@ class ExpandStage {
   /// Templates changed: they are read again at the next turn.
   void catalog_changed() { catalog_changed_ = true; }
   [[nodiscard]] const Catalog& catalog() const { return catalog_; }
+  /// Work is begun and waits for its turn.
+  [[nodiscard]] bool has_begun() const { return !begun_.empty(); }
 
  private:
   struct Late {  // still to be put off, and why
     ExpandWork work = {};
     Reason reason = Reason::ExpansionFailed;
     std::string why = {};
+    bool lasting = false;  // trying again cannot help
   };
   Result<Done> keep_up(Instant now);
   Result<ExpandReport> take_rows(Instant now);
@@ -65,7 +68,7 @@ class ExpandStage {
                                       std::string_view record);
   Result<Done> add_deliveries(Instant now, Expansion& expansion, ExpandChunk& chunk);
   Result<People> people_of(TenantId tenant, const std::vector<std::string>& keys);
-  void fail_work(ExpandWork work, Reason reason, std::string why);
+  static std::optional<Late> refusal(const ExpandWork& work, const ContextRecord& record);
   Result<Done> put_off(Instant now);
   void note_refusal(const Error& error);
   ExpandedMessage give_up(Instant now, const OutboxRow& row);

@@ -119,6 +119,8 @@ Result<Done> Engine::begin() {
   POSTRIDER_TRY_DONE(launch("records", &Engine::run_records));
   if (parts_.roles.send) POSTRIDER_TRY_DONE(launch("claims", &Engine::run_claims));
   if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch("expand", &Engine::run_expand));
+  if (parts_.roles.expand && parts_.context != nullptr)
+    POSTRIDER_TRY_DONE(launch("expand work", &Engine::run_expand_work));
   dispatch_thread_ = std::thread([this] {
     name_thread("dispatch");
     run_dispatch();
@@ -239,8 +241,10 @@ void Engine::run_expand(StoreSession& session) {
     auto report = stage.turn(clock_.now());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.
-    const bool look_for_work = report && (now >= next_work || (rung && report->rows == 0));
+    const bool work_is_mine = parts_.context == nullptr;
+    const bool look_for_work = work_is_mine && report && (now >= next_work || (rung && report->rows == 0));
     rung = false;
+    if (!work_is_mine && report && report->rows > 0) work_bell_.ring();
     if (look_for_work) {
       const bool stream = report->rows > 0;
       if (stream) last_row = now;
@@ -262,6 +266,24 @@ void Engine::run_expand(StoreSession& session) {
       continue;
     }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);
+  }
+}
+
+// A question to the application's database may take its whole time-out. Where there are such, work has a thread of its
+// own, so that the outbox does not wait with it.
+void Engine::run_expand_work(StoreSession& session) {
+  ExpandStage stage({session, parts_.rules, *ids_, lease_.node, nullptr, parts_.context}, entropy());
+  while (!stopping_.load()) {
+    auto report = stage.work(clock_.now());
+    if (!report) {
+      note_error("expanding", report.error());
+      if (report.error().code == ErrorCode::Ambiguous) lost_track("an expansion");
+      pause(kStorePause);
+      continue;
+    }
+    const bool idle = report->rows == 0 && !stage.has_begun();
+    hand_on(*report);
+    if (idle) work_bell_.wait(kWorkEvery);
   }
 }
 
@@ -321,7 +343,10 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
       POSTRIDER_FAULT_POINT("after_promote");
       const bool expand_work = std::any_of(report->promoted.begin(), report->promoted.end(),
                                            [](const QueueGroup& group) { return group.channel == Channel::Expand; });
-      if (expand_work) expand_bell_.ring();
+      if (expand_work) {
+        expand_bell_.ring();
+        work_bell_.ring();
+      }
       events_.put(event::Work{std::move(report->promoted)});
     }
     pause(std::chrono::milliseconds{10});

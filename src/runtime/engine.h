@@ -13,6 +13,7 @@
 #include "pipeline/dispatch.h"
 #include "pipeline/expand.h"
 #include "pipeline/maintain.h"
+#include "ports/context.h"
 #include "ports/transport.h"
 #include "runtime/clock.h"
 #include "runtime/intake.h"
@@ -42,6 +43,7 @@ class Engine {
     std::function<std::unique_ptr<Transport>(Transport::Sink, const Clock&)> make_transport;
     Roles roles = {};
     std::string node_name = {};
+    ContextSource* context = nullptr;             // null: no route asks for records
     std::function<void()> on_start_anew = [] {};  // stop this engine and start another one, with a new node
   };
   static Result<std::unique_ptr<Engine>> start(Parts parts);
@@ -80,6 +82,7 @@ class Engine {
   void run_claims(StoreSession& session);
   void run_records(StoreSession& session);
   void run_expand(StoreSession& session);
+  void run_expand_work(StoreSession& session);
   void run_heartbeat(StoreSession& session);
   void run_maintain(StoreSession& session);
   void keep(StoreSession& session, MaintainDuties duties);
@@ -103,6 +106,7 @@ class Engine {
   Mailbox<StoreJob> claims_;
   Mailbox<WriteJob> writes_;
   Bell expand_bell_;
+  Bell work_bell_;
   std::vector<std::unique_ptr<StoreSession>> sessions_;
   std::vector<std::thread> threads_;
   std::thread dispatch_thread_;

@@ -183,8 +183,8 @@ DatabaseConfig read_database(const std::string& name, TomlTable& table, const Co
   }
   database.connections = static_cast<int>(table.number("connections", 1, 64).value_or(2));
   if (const auto timeout = table.duration("timeout")) database.timeout = *timeout;
-  if (database.timeout < std::chrono::milliseconds{10} || database.timeout > std::chrono::minutes{1})
-    table.problem("timeout", "must be from 10ms to 1m");
+  if (database.timeout < std::chrono::milliseconds{10} || database.timeout > std::chrono::seconds{10})
+    table.problem("timeout", "must be from 10ms to 10s");
   table.finish();
   return database;
 }

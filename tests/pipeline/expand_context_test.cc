@@ -1,0 +1,150 @@
+// Routes that ask the application's database, over the model store and a database that answers as it is told.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "pipeline/expand.h"
+#include "pipeline/faulty_session.h"
+
+namespace postrider {
+namespace {
+
+using std::chrono::minutes;
+
+struct FakeSource final : ContextSource {
+  std::map<std::string, ContextRecord, std::less<>> records = {};
+  std::vector<std::size_t> asked = {};  // how many at once, each time
+
+  std::vector<ContextRecord> load(const ContextRule&, std::span<const ContextAsk> asks) override {
+    asked.push_back(asks.size());
+    std::vector<ContextRecord> out;
+    for (const ContextAsk& each : asks) {
+      const auto found = records.find(each.entity_id);
+      out.push_back(found != records.end() ? found->second : ContextRecord{NoRecord{}});
+    }
+    return out;
+  }
+};
+
+struct Records : Bench {
+  explicit Records(const char* query = "SELECT guest FROM booking WHERE id = :entity_id") : rules(make_rules(query)) {}
+  Rules rules;
+  FakeSource source;
+  ExpandStage stage{{.store = session, .rules = rules, .ids = ids, .node = node, .context = &source}, 1};
+
+  static Rules make_rules(const char* query) {
+    Rules rules;
+    rules.tenants = {{1, "acme", {}}};
+    Template text{.key = "t", .type = "booking", .channel = Channel::Push};
+    text.texts.push_back({.body = *CompiledText::compile("Hi {{guest}}")});
+    rules.templates.add(std::move(text));
+    Route route{.type = "booking"};
+    route.recipients = {{Channel::Push, "token", RecipientShape::Single}};
+    route.context = ContextRule{"shop", *compile_context_sql(query, SqlDialect::Postgres)};
+    route.cancel_when = {.field = "status", .values = {"Cancelled", "Expired"}};
+    rules.routes = {route};
+    rules.providers = {{.id = 1, .name = "push", .channel = Channel::Push, .window = 32}};
+    rules.chains = {{Channel::Push, {1}}};
+    rules.index();
+    return rules;
+  }
+  void insert(const std::string& entity) {
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "booking";
+    row.entity_id = entity;
+    row.payload = R"({"token":"t"})";
+    database->insert_outbox(row);
+  }
+  // What became of each message, in their order: state, reason and detail.
+  std::vector<std::string> states() {
+    std::vector<std::string> out;
+    for (const auto& [id, message] : database->messages) {
+      const auto found = database->states.find(id);
+      if (found == database->states.end()) {
+        out.emplace_back("expanded");
+        continue;
+      }
+      out.push_back(std::string{to_text(found->second.state)} + ", " + std::string{code_of(found->second.reason)} +
+                    ", " + found->second.detail);
+    }
+    return out;
+  }
+  void expand() {
+    ASSERT_TRUE(stage.turn(now));
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(stage.work(now));
+  }
+};
+
+TEST(ExpandContext, WhatTheRecordSaysIsInTheText) {
+  Records r;
+  r.source.records["b1"] = std::string{R"({"guest":"Asha"})"};
+  r.insert("b1");
+  r.expand();
+  ASSERT_EQ(r.database->deliveries.size(), 1U);
+  EXPECT_EQ(r.database->deliveries.begin()->second.body, "Hi Asha");
+}
+
+TEST(ExpandContext, NoRecordIsMissingDataAndARecordThatSaysSoCancels) {
+  Records r;
+  r.source.records["b2"] = std::string{R"({"guest":"Bo","status":"Cancelled"})"};
+  r.insert("b1");
+  r.insert("b2");
+  r.expand();
+  EXPECT_EQ(r.states(), (std::vector<std::string>{"failed, missing_data, no record of \"b1\"",
+                                                  "cancelled, cancelled_by_condition, status is Cancelled"}));
+  EXPECT_TRUE(r.database->deliveries.empty());
+}
+
+TEST(ExpandContext, WhatAskingAgainCannotMendEndsAtOnce) {
+  Records r;
+  r.source.records["b1"] = RecordFailed{"only reading is allowed", true};
+  r.source.records["b2"] = ManyRecords{};
+  r.insert("b1");
+  r.insert("b2");
+  r.expand();
+  EXPECT_EQ(r.states(), (std::vector<std::string>{"failed, context_failed, only reading is allowed",
+                                                  "failed, context_ambiguous, more than one record of \"b2\""}));
+  EXPECT_TRUE(r.database->deferred.empty());
+}
+
+TEST(ExpandContext, WhatMayPassWaitsUnderAPolicyAndHoldsUpNobodyElse) {
+  Records r;
+  r.source.records["b1"] = RecordFailed{"no connection"};
+  r.source.records["b2"] = std::string{R"({"guest":"Bo"})"};
+  r.insert("b1");
+  r.insert("b2");
+  r.expand();
+  EXPECT_EQ(r.states(), (std::vector<std::string>{"expanding, context_failed, no connection", "expanded"}));
+  ASSERT_EQ(r.database->deferred.size(), 1U);
+  r.source.records["b1"] = std::string{R"({"guest":"Asha"})"};
+  r.now += minutes{1};
+  ASSERT_TRUE(r.session.promote(r.now, 10));
+  r.expand();
+  EXPECT_EQ(r.database->deliveries.size(), 2U);
+}
+
+TEST(ExpandContext, ManyMessagesAreOneQuestionWhereTheQueryIsForMany) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = "b" + std::to_string(i);
+    r.source.records[id] = std::string{R"({"guest":"G)"} + id + "\"}";
+    r.insert(id);
+  }
+  r.source.records["b50"] = RecordFailed{"no", true};
+  r.expand();
+  EXPECT_EQ(r.source.asked, std::vector<std::size_t>{100});
+  EXPECT_EQ(r.database->deliveries.size(), 99U);
+}
+
+TEST(ExpandContext, WithoutADatabaseTheMessageFailsAndSaysSo) {
+  Records r;
+  ExpandStage stage{{.store = r.session, .rules = r.rules, .ids = r.ids, .node = r.node}, 1};
+  r.insert("b1");
+  ASSERT_TRUE(stage.turn(r.now));
+  ASSERT_TRUE(stage.work(r.now));
+  EXPECT_EQ(r.states(), std::vector<std::string>{"expanding, context_failed, no database"});
+}
+
+}  // namespace
+}  // namespace postrider
