@@ -59,6 +59,18 @@ struct KeysOptions {
 };
 int run_keys(const Common& common, const KeysOptions& options);
 
+struct TemplatesOptions {
+  std::string action = {};  // list, show, lint, apply, export, preview
+  std::string folder = {};
+  std::string tenant = "default";  // *: the common ones
+  std::string why = {}, data_file = {}, message = {}, locale = {}, timezone = {};
+  long long id = 0;
+  int version = 0;  // 0: the newest
+  bool dry_run = false;
+  bool prune = false;
+};
+int run_templates(const Common& common, const TemplatesOptions& options);
+
 int run_doctor(const Common& common);
 int run_config_check(const Common& common);
 int run_version(const Common& common);

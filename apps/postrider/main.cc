@@ -16,6 +16,7 @@ struct Arguments {
   RenderCommand render;
   OperateOptions operate;
   KeysOptions keys;
+  TemplatesOptions templates;
   std::string id;
 };
 
@@ -145,6 +146,44 @@ void add_keys(CLI::App& app, Arguments& a, int& code) {
   revoke->add_option("id", a.keys.id, "number from `keys list`")->required();
 }
 
+CLI::App* add_template_command(CLI::App& group, Arguments& a, int& code, const std::string& name,
+                               const std::string& help) {
+  auto* command = add(
+      group, name, help,
+      [&a, name] {
+        a.templates.action = name;
+        return run_templates(a.common, a.templates);
+      },
+      code);
+  command->add_option("--tenant", a.templates.tenant, "whose (default: default; * is every tenant's)");
+  return command;
+}
+
+void add_templates(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* group = app.add_subcommand("templates", "Stored templates, and folders of template files");
+  group->require_subcommand(1)->fallthrough();
+  TemplatesOptions& o = a.templates;
+  add_template_command(*group, a, code, "list", "The tenant's own and the common ones");
+  auto* show = add_template_command(*group, a, code, "show", "One template as files");
+  auto* lint = add_template_command(*group, a, code, "lint", "Check a folder against the configuration");
+  auto* apply = add_template_command(*group, a, code, "apply", "Check a folder and make it live, all of it or nothing");
+  auto* exported = add_template_command(*group, a, code, "export", "Write the tenant's templates as files");
+  auto* preview = add_template_command(*group, a, code, "preview", "What it would write, without sending");
+  for (CLI::App* command : {show, preview}) {
+    command->add_option("id", o.id, "number from `templates list`")->required();
+    command->add_option("--version", o.version, "an older version");
+  }
+  for (CLI::App* command : {lint, apply, exported})
+    command->add_option("folder", o.folder, "of files *.tpl")->required();
+  apply->add_flag("--dry-run", o.dry_run, "check and tell, change nothing");
+  apply->add_flag("--prune", o.prune, "deactivate the tenant's templates that the folder does not have");
+  apply->add_option("--why", o.why, "kept in the audit trail");
+  preview->add_option("--data-file", o.data_file, "its data, as JSON (- is standard input)");
+  preview->add_option("--message", o.message, "the data of this past message");
+  preview->add_option("--locale", o.locale, "in this language (default: as a delivery would be)");
+  preview->add_option("--timezone", o.timezone, "for dates (default: the tenant's)");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -169,6 +208,7 @@ int main(int argc, char** argv) {
   add_looking(app, a, code);
   add_rendering(app, a, code);
   add_operating(app, a, code);
+  add_templates(app, a, code);
   add_keys(app, a, code);
   add(
       app, "doctor", "Say what is wrong, and what to do", [&] { return run_doctor(a.common); }, code);

@@ -190,7 +190,8 @@ Result<Done> Service::start_api() {
           },
       .ids = engine_->ids(),
       .local_providers = providers_.local,
-      .seed = entropy()};
+      .seed = entropy(),
+      .catalog_changed = [this] { engine_->catalog_changed(); }};
   api_ = std::make_unique<Api>(std::move(parts));
   ServerOptions options;
   options.host = config_.http.host;

@@ -19,16 +19,19 @@ namespace postrider {
   X(InvalidEvent, 400, "INVALID_EVENT")                  \
   X(InvalidHeader, 400, "INVALID_HEADER")                \
   X(InvalidParameter, 400, "INVALID_PARAMETER")          \
+  X(InvalidTemplate, 400, "INVALID_TEMPLATE")            \
   X(UnknownField, 400, "UNKNOWN_FIELD")                  \
   X(Unauthenticated, 401, "UNAUTHENTICATED")             \
   X(Forbidden, 403, "FORBIDDEN")                         \
   X(TenantForbidden, 403, "TENANT_FORBIDDEN")            \
   X(NotFound, 404, "NOT_FOUND")                          \
   X(MethodNotAllowed, 405, "METHOD_NOT_ALLOWED")         \
+  X(Conflict, 409, "CONFLICT")                           \
   X(NotApplicable, 409, "NOT_APPLICABLE")                \
   X(BodyTooLarge, 413, "BODY_TOO_LARGE")                 \
   X(TooManyMessages, 413, "TOO_MANY_MESSAGES")           \
   X(UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE") \
+  X(CannotRender, 422, "CANNOT_RENDER")                  \
   X(Expired, 422, "EXPIRED")                             \
   X(KeyReused, 422, "IDEMPOTENCY_KEY_REUSED")            \
   X(UnknownTenant, 422, "UNKNOWN_TENANT")                \

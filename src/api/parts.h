@@ -33,6 +33,8 @@ struct ApiParts {
   IdSource& ids;
   std::vector<ProviderId> local_providers = {};  // sandbox and shim
   std::uint64_t seed = 0;                        // for the ids of new messages
+  /// Stored templates changed: this node's engine reads them again before its next message.
+  std::function<void()> catalog_changed = [] {};
 };
 
 }  // namespace postrider

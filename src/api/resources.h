@@ -27,6 +27,22 @@ Answered dispatch_notification(const ApiParts& parts, Worker& worker, const ApiR
 Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 
+// templates.cc
+Answered list_templates(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered post_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered delete_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered preview_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered preview_unsaved(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// s0_templates.cc
+Answered list_message_templates(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered delete_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
 // sandbox.cc
 Answered list_sandbox(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 

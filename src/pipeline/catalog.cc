@@ -92,6 +92,7 @@ Result<Done> Catalog::load(StoreSession& store) {
       if (stored.tenant != 0 && tenant == nullptr) continue;
       const std::string name = tenant != nullptr ? tenant->name : "";
       if (!stored.channel) {
+        if (!stored.active) continue;
         for (const StoredText& text : stored.texts) {
           if (auto added = set->add_partial(name, stored.key, text.locale, text.body); !added) {
             problems.push_back(fmt::format("partial {} ({}): {}", stored.key, text.locale, added.error().text));

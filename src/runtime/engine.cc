@@ -238,6 +238,7 @@ void Engine::run_expand(StoreSession& session) {
   bool rung = false;
   while (!stopping_.load()) {
     const Instant now = clock_.steady();
+    if (catalog_changed_.exchange(false)) stage.catalog_changed();
     auto report = stage.turn(clock_.now());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.

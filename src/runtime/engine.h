@@ -60,6 +60,8 @@ class Engine {
   IdSource& ids() { return *ids_; }
   /// Work appeared by another way than expanding (an operator's retry).
   void work_appeared(std::vector<QueueGroup> groups);
+  /// Stored templates changed: they are read again before the next message.
+  void catalog_changed() { catalog_changed_.store(true); }
   void outbox_filled() { expand_bell_.ring(); }
   [[nodiscard]] DispatchCounts counts() const;
   [[nodiscard]] EngineHealth health() const;
@@ -114,6 +116,7 @@ class Engine {
   std::atomic<bool> workers_stop_{false};  // the threads end
   std::atomic<bool> drained_{false};
   std::atomic<bool> starting_anew_{false};
+  std::atomic<bool> catalog_changed_{false};
   std::atomic<bool> heads_asked_{false};  // one look at a time, however slow the store is
   std::atomic<std::uint64_t> expanded_{0};
   mutable std::mutex state_mutex_;

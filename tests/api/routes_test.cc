@@ -16,11 +16,16 @@ std::string concrete(std::string_view pattern) {
   return at == std::string::npos ? path : path.replace(at, 4, kSomeId);
 }
 
+// A preview is asked for with a body and changes nothing.
+bool changes_something(const ApiRoute& route) {
+  return route.method != "GET" && route.path.find("preview") == std::string_view::npos;
+}
+
 // Written out once more, so that a slip in the table or in may() is seen.
 bool should_be_let_in(const ApiRoute& route, Role role) {
   if (!route.least) return true;
   if (role == Role::Site) return false;
-  if (role == Role::Viewer && route.method != "GET") return false;
+  if (role == Role::Viewer && changes_something(route)) return false;
   return static_cast<int>(role) >= static_cast<int>(*route.least);
 }
 
@@ -60,7 +65,7 @@ TEST(Routes, WithoutAKeyOnlyHealthAndTheDocumentAreOpen) {
 
 TEST(Routes, EveryRouteThatChangesSomethingSaysSo) {
   for (const ApiRoute& route : api_routes()) {
-    EXPECT_EQ(route.does == Does::Changes, route.method == "POST") << route.path;
+    EXPECT_EQ(route.does == Does::Changes, changes_something(route)) << route.path;
     EXPECT_TRUE(route.least.has_value() || route.does == Does::Reads) << route.path;
   }
 }

@@ -68,7 +68,8 @@ World::World() {
                        .health = [this] { return health; },
                        .ids = ids_,
                        .local_providers = {sandbox},
-                       .seed = 42});
+                       .seed = 42,
+                       .catalog_changed = [this] { ++catalog_changes; }});
 }
 
 World::~World() {
@@ -137,6 +138,18 @@ Answer World::post(std::string_view path, std::string_view key, std::string_view
                .key = std::string{key},
                .body = std::string{json},
                .headers = std::move(headers)});
+}
+
+Answer World::put(std::string_view path, std::string_view key, std::string_view json) {
+  return send({.method = "PUT",
+               .path = std::string{path},
+               .key = std::string{key},
+               .body = std::string{json},
+               .headers = {{"content-type", "application/json"}}});
+}
+
+Answer World::remove(std::string_view path, std::string_view key) {
+  return send({.method = "DELETE", .path = std::string{path}, .key = std::string{key}});
 }
 
 std::string World::accepted(std::string_view json, std::string_view with) {

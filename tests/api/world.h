@@ -74,6 +74,8 @@ class World {
 
   Answer send(Sent request);
   Answer get(std::string_view path, std::string_view key);
+  Answer put(std::string_view path, std::string_view key, std::string_view json);
+  Answer remove(std::string_view path, std::string_view key);
   Answer post(std::string_view path, std::string_view key, std::string_view json, std::vector<Header> headers = {});
   /// Posts one message and expects 202; its id.
   std::string accepted(std::string_view json, std::string_view key = {});
@@ -98,6 +100,7 @@ class World {
   HealthView health{.store_reachable = true, .living_nodes = 1, .node = 7};
   std::optional<Error> accept_fails = {};
   std::vector<QueueGroup> appeared;
+  std::atomic<int> catalog_changes{0};
   ProviderId sandbox = 0;
   std::optional<Api> api;
 

@@ -91,6 +91,12 @@ struct AuditRow {
   std::string detail = {};
 };
 
+struct TemplateRow {
+  StoredTemplate now = {};
+  bool used = false;                          // a delivery refers to it
+  std::vector<StoredTemplate> versions = {};  // all, oldest first
+};
+
 struct ModelDatabase {
   std::recursive_mutex mutex;  // each verb holds it: sessions of several threads see whole verbs
   Instant clock = {};          // what database_now() answers; the owner moves it
@@ -118,6 +124,9 @@ struct ModelDatabase {
   std::vector<std::string> providers;  // number = place + 1
   std::vector<ApiKey> keys;
   std::vector<AuditRow> audit;
+  std::int64_t catalog_version = 1;
+  std::int64_t last_template = 0;
+  std::map<std::int64_t, TemplateRow> templates;
 
   /// A plain INSERT of a producer.
   void insert_outbox(OutboxRow row);

@@ -62,13 +62,14 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
       judged = rows;
       judgement = decided;
     }
-    ExpansionWriter writer{c, now, node, ids(), keys};
+    ExpansionWriter writer{c, now, node, ids(), used_, keys};
     writer.write(rows, decided);
     report.rows = rows.size();
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());
     POSTRIDER_FAULT_POINT("in_expand");
     transaction.commit();
+    used_.committed();
     return report;
   };
   return run([&](Connection& c) {
@@ -127,10 +128,10 @@ Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeI
 }
 
 Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
-  return transact([&](Connection& c) {
+  auto written = transact([&](Connection& c) {
     check_held(c, lease);
     auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
-    ExpansionWriter writer{c, now, 0, ids()};
+    ExpansionWriter writer{c, now, 0, ids(), used_};
     writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
     state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
     if (chunk.as_of) state.as_of = chunk.as_of;
@@ -157,6 +158,8 @@ Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lea
     report.queued = as_list(writer.groups());
     return report;
   });
+  if (written) used_.committed();
+  return written;
 }
 
 Result<Done> PostgresSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,

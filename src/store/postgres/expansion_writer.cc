@@ -180,10 +180,21 @@ void ExpansionWriter::add_deliveries() {
   }
   write_rows(c_, kept, {"delivery_add", "delivery_copy", 11 + static_cast<int>(kDeliveryTexts.size())},
              [](auto& to, const auto& each) { put_delivery(to, each.second->made.delivery); });
-  for (const auto& [entry, made] : kept) keep(*entry, *made);
+  for (const auto& [entry, made] : kept) {
+    (void)used_.meet(made->made.delivery.template_id);
+    keep(*entry, *made);
+  }
+  mark_used();
   queue_.write(c_);
   deferred_.write(c_);
   settled_.write(c_);
+}
+
+void ExpansionWriter::mark_used() {
+  if (used_.fresh().empty()) return;
+  Array ids{Type::Int8};
+  for (const std::int64_t id : used_.fresh()) ids.add_int8(id);
+  c_.later("template_used", std::move(Params{}.array(ids)));
 }
 
 void ExpansionWriter::keep(Entry& entry, ExpandedDelivery& made) {

@@ -11,8 +11,11 @@ enum class Keys : bool { AskFirst, TakenAsNew };
 
 class ExpansionWriter {
  public:
-  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids, Keys keys = Keys::AskFirst)
-      : c_(c), now_(now), node_(node), ids_(ids), keys_(keys) {}
+  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids, UsedTemplates& used,
+                  Keys keys = Keys::AskFirst)
+      : c_(c), now_(now), node_(node), ids_(ids), used_(used), keys_(keys) {
+    used_.begin();
+  }
 
   /// Everything for these rows. Called once.
   void write(const std::vector<OutboxRow>& rows, std::vector<ExpandedMessage>& decided);
@@ -38,6 +41,7 @@ class ExpansionWriter {
   void claim_keys();
   void add_messages();
   void add_deliveries();
+  void mark_used();
   void add_states();
   void keep(Entry& entry, ExpandedDelivery& made);
   void place(const ExpandedDelivery& made);
@@ -47,6 +51,7 @@ class ExpansionWriter {
   Instant now_;
   NodeId node_;
   IdSource& ids_;
+  UsedTemplates& used_;
   Keys keys_;
   std::vector<Entry> entries_;
   std::map<DedupKey, DedupEntry> in_batch_;

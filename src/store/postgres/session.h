@@ -9,6 +9,7 @@
 #include "store/common/floors.h"
 #include "store/postgres/connection.h"
 #include "store/rules.h"
+#include "store/template_rules.h"
 
 namespace postrider::postgres {
 
@@ -151,6 +152,7 @@ class PostgresSession final : public StoreSession {
 
   common::Floors floors_;
   Hope hope_;
+  UsedTemplates used_;
 
   static constexpr int kTriesMax = 4;
   Connection connection_;

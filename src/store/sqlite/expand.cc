@@ -74,7 +74,7 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
   if (!any) return any.error();
   if (!*any || rows_max == 0) return ExpandReport{};
   rows_max = std::min(rows_max, writer_.caps().expand);
-  return writer_.transact([&](Connection& c) {
+  auto written = writer_.transact([&](Connection& c) {
     ExpandReport report;
     const std::vector<OutboxRow> rows = take_rows(c, rows_max);
     if (rows.empty()) return report;
@@ -83,7 +83,7 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
       throw Failure{{ErrorCode::Invalid,
                      fmt::format("{} rows were decided where {} were asked about", decided.size(), rows.size())}};
     }
-    ExpansionWriter expansion{c, now, node, ids()};
+    ExpansionWriter expansion{c, now, node, ids(), used_};
     for (std::size_t i = 0; i < rows.size(); ++i) expansion.write(rows[i], decided[i]);
     drop_rows(c, rows);
     POSTRIDER_FAULT_POINT("in_expand");
@@ -92,6 +92,8 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
     report.queued = as_list(expansion.groups());
     return report;
   });
+  if (written) used_.committed();
+  return written;
 }
 
 Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId node, std::size_t count_max) {
@@ -113,10 +115,10 @@ Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId 
 }
 
 Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
-  return writer_.transact([&](Connection& c) {
+  auto written = writer_.transact([&](Connection& c) {
     check_held(c, lease);
     StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
-    ExpansionWriter expansion{c, now, 0, ids()};
+    ExpansionWriter expansion{c, now, 0, ids(), used_};
     for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
     state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
     if (chunk.as_of) state.as_of = chunk.as_of;
@@ -143,6 +145,8 @@ Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease
     report.queued = as_list(expansion.groups());
     return report;
   });
+  if (written) used_.committed();
+  return written;
 }
 
 Result<Done> SqliteSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,

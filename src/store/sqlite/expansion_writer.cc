@@ -2,8 +2,10 @@
 
 namespace postrider::sqlite {
 
-ExpansionWriter::ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids)
-    : c_(c), now_(now), node_(node), ids_(ids) {}
+ExpansionWriter::ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids, UsedTemplates& used)
+    : c_(c), now_(now), node_(node), ids_(ids), used_(used) {
+  used_.begin();
+}
 
 void ExpansionWriter::write(const OutboxRow& row, ExpandedMessage& decided) {
   POSTRIDER_CHECK(!decided.in_chunks || decided.deliveries.empty());
@@ -79,6 +81,7 @@ bool ExpansionWriter::add(ExpandedDelivery made, RowId message, std::string& ski
     return false;
   }
   add_delivery(c_, delivery);
+  if (used_.meet(delivery.template_id)) c_.use("template_used").run(delivery.template_id);
   place(made);
   if (made.made.placement.state == DeliveryState::Queued && made.own_provider != 0) {
     const Lease lease{

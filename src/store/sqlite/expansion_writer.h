@@ -5,12 +5,13 @@
 
 #include "store/rules.h"
 #include "store/sqlite/rows.h"
+#include "store/template_rules.h"
 
 namespace postrider::sqlite {
 
 class ExpansionWriter {
  public:
-  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids);
+  ExpansionWriter(Connection& c, Instant now, NodeId node, IdSource& ids, UsedTemplates& used);
 
   /// One outbox row with all that follows from it. Takes the deliveries' texts out of `decided`.
   void write(const OutboxRow& row, ExpandedMessage& decided);
@@ -31,6 +32,7 @@ class ExpansionWriter {
   Instant now_;
   NodeId node_;
   IdSource& ids_;
+  UsedTemplates& used_;
   std::vector<Claim> owned_;
   Groups groups_;
   bool live_ = false;  // the message being written has a delivery that is not settled

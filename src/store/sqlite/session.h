@@ -9,6 +9,7 @@
 #include "store/common/floors.h"
 #include "store/rules.h"
 #include "store/sqlite/writer.h"
+#include "store/template_rules.h"
 
 namespace postrider::sqlite {
 
@@ -110,6 +111,7 @@ class SqliteSession final : public StoreSession {
   Connection reader_;
   IdSource* ids_ = nullptr;
   common::Floors floors_;
+  UsedTemplates used_;
 };
 
 }  // namespace postrider::sqlite
