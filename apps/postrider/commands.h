@@ -59,6 +59,14 @@ struct KeysOptions {
 };
 int run_keys(const Common& common, const KeysOptions& options);
 
+struct SealOptions {
+  std::string action = {};  // list, new, public, retire
+  std::string name = {};
+};
+int run_seal_keys(const Common& common, const SealOptions& options);
+/// A JSON object from a file (- is standard input) becomes a sealed box.
+int run_seal(const Common& common, const std::string& file);
+
 int run_doctor(const Common& common);
 int run_config_check(const Common& common);
 int run_version(const Common& common);

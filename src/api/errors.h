@@ -31,6 +31,7 @@ namespace postrider {
   X(UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE") \
   X(Expired, 422, "EXPIRED")                             \
   X(KeyReused, 422, "IDEMPOTENCY_KEY_REUSED")            \
+  X(NoSealKey, 422, "NO_SEAL_KEY")                       \
   X(UnknownTenant, 422, "UNKNOWN_TENANT")                \
   X(Internal, 500, "INTERNAL")                           \
   X(NotReady, 503, "NOT_READY")                          \
