@@ -43,6 +43,18 @@ TEST_F(Seal, WhatIsSealedIsOpenedAndReadsLikeNothingInBetween) {
   EXPECT_NE(*keys().seal(kSecret), *box) << "each box is another one";
 }
 
+// Made by libsodium through another language's binding.
+TEST_F(Seal, ABoxThatAnotherProgramMadeIsOpened) {
+  fs::create_directories(folder());
+  const fs::path file = fs::path{folder()} / "aaa8fff7.key";
+  std::ofstream{file} << "made 2026-01-01T00:00:00Z\nprivate AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=\n";
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(to_base64(keys().sealing()->public_key), "B6N8vBQgk8i3VdwbEOhstCY3StFqqFPtC9/AsrhtHHw=");
+  EXPECT_EQ(
+      opened("fLh0nMaCx7nSP45nP//l/JdY6XJP9u9scu2JGjJYRkHJzt03gusPy1qLJGN682/aSvGilf+Bvb16rsHcaeYxHPoEj0S8/ttKbo4="),
+      R"({"token":"from elsewhere"})");
+}
+
 TEST_F(Seal, WithoutAFolderThereAreNoKeysAndNothingIsSealed) {
   const auto none = SealKeys::load(folder());
   ASSERT_TRUE(none);
