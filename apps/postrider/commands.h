@@ -70,6 +70,13 @@ struct TemplatesOptions {
   bool prune = false;
 };
 int run_templates(const Common& common, const TemplatesOptions& options);
+struct SealOptions {
+  std::string action = {};  // list, new, public, retire
+  std::string name = {};
+};
+int run_seal_keys(const Common& common, const SealOptions& options);
+/// A JSON object from a file (- is standard input) becomes a sealed box.
+int run_seal(const Common& common, const std::string& file);
 
 int run_doctor(const Common& common);
 int run_config_check(const Common& common);

@@ -32,6 +32,8 @@ std::string config_file_of(const Common& common) {
   return common.config.empty() ? (fs::path{home_of(common)} / "postrider.toml").string() : common.config;
 }
 
+std::string seal_folder_of(const Common& common) { return (fs::path{home_of(common)} / "seal").string(); }
+
 Result<Config> read_config(const Common& common) {
   const std::string file = config_file_of(common);
   std::error_code ignored;

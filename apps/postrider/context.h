@@ -21,6 +21,7 @@ struct Common {
 
 std::string home_of(const Common& common);
 std::string config_file_of(const Common& common);
+std::string seal_folder_of(const Common& common);
 /// The configuration file, or the built-in defaults where there is none and none was named.
 Result<Config> read_config(const Common& common);
 /// sqlite: paths are relative to home.

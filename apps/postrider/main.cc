@@ -17,6 +17,8 @@ struct Arguments {
   OperateOptions operate;
   KeysOptions keys;
   TemplatesOptions templates;
+  SealOptions seal;
+  std::string seal_file = "-";
   std::string id;
 };
 
@@ -116,8 +118,28 @@ void add_rendering(CLI::App& app, Arguments& a, int& code) {
   render->add_flag("--keep-missing", a.render.keep_missing, "leave placeholders without a value as they are");
 }
 
+void add_seal_keys(CLI::App& keys, Arguments& a, int& code) {
+  CLI::App* seal = keys.add_subcommand("seal", "Key pairs for sealed secrets, in <home>/seal");
+  seal->require_subcommand(1)->fallthrough();
+  const auto action = [&](const char* name, const char* does) {
+    return add(
+        *seal, name, does,
+        [&a, name] {
+          a.seal.action = name;
+          return run_seal_keys(a.common, a.seal);
+        },
+        code);
+  };
+  action("list", "All of them, newest first");
+  action("new", "Make one; from now on it seals");
+  action("public", "The public key that producers seal with");
+  action("retire", "Let one seal no more; it still opens")
+      ->add_option("name", a.seal.name, "from `keys seal list`")
+      ->required();
+}
+
 void add_keys(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* keys = app.add_subcommand("keys", "API keys");
+  CLI::App* keys = app.add_subcommand("keys", "API keys, and key pairs for sealed secrets");
   keys->require_subcommand(1)->fallthrough();
   auto* create = add(
       *keys, "create", "Make a key; it is shown once",
@@ -144,6 +166,7 @@ void add_keys(CLI::App& app, Arguments& a, int& code) {
       },
       code);
   revoke->add_option("id", a.keys.id, "number from `keys list`")->required();
+  add_seal_keys(*keys, a, code);
 }
 
 CLI::App* add_template_command(CLI::App& group, Arguments& a, int& code, const std::string& name,
@@ -210,6 +233,10 @@ int main(int argc, char** argv) {
   add_operating(app, a, code);
   add_templates(app, a, code);
   add_keys(app, a, code);
+  auto* seal = add(
+      app, "seal", "Make a sealed box of a JSON object, for the outbox",
+      [&] { return run_seal(a.common, a.seal_file); }, code);
+  seal->add_option("--file", a.seal_file, "the object (default: standard input)");
   add(
       app, "doctor", "Say what is wrong, and what to do", [&] { return run_doctor(a.common); }, code);
   CLI::App* config = app.add_subcommand("config", "The configuration file");

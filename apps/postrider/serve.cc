@@ -19,6 +19,7 @@
 #include "runtime/engine.h"
 #include "runtime/log.h"
 #include "runtime/metrics.h"
+#include "seal/seal_folder.h"
 #include "transport/net_transport.h"
 
 namespace postrider::app {
@@ -111,6 +112,7 @@ class Service {
   mutable std::mutex metrics_mutex_;
   Rules rules_;
   Providers providers_;
+  std::unique_ptr<SealFolder> seal_;
   std::unique_ptr<ContextSource> context_;  // when there are databases to ask
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Api> api_;
@@ -147,6 +149,8 @@ Result<Done> Service::prepare() {
   rules_ = std::move(rules);
   POSTRIDER_TRY(providers, make_providers(config_, rules_));
   providers_ = std::move(providers);
+  POSTRIDER_TRY(seal, SealFolder::open_folder(seal_folder_of(common_)));
+  seal_ = std::move(seal);
   if (!config_.databases.empty()) context_ = make_context_source(context_databases(common_, config_));
   return Done{};
 }
@@ -191,6 +195,7 @@ Result<Done> Service::start_api() {
       .ids = engine_->ids(),
       .local_providers = providers_.local,
       .seed = entropy(),
+      .sealer = seal_.get(),
       .catalog_changed = [this] { engine_->catalog_changed(); }};
   api_ = std::make_unique<Api>(std::move(parts));
   ServerOptions options;

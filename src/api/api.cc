@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "api/route.h"
+#include "api/secret_reader.h"
 #include "base/prng.h"
+#include "base/secret_text.h"
 #include "base/text.h"
 
 namespace postrider {
@@ -182,7 +184,9 @@ void Api::Impl::authorised(const ApiRoute& route, ApiRequest request, const Resp
 
 void Api::Impl::run(const ApiRoute& route, ApiRequest request, const Respond& respond, Worker* worker) {
   if (const auto* at_once = std::get_if<AtOnce>(&route.answer)) {
-    return (*at_once)(parts, request, respond);
+    (*at_once)(parts, request, respond);
+    if (may_hold_secret(request.in.body)) wipe(request.in.body);
+    return;
   }
   const WithStore with_store = std::get<WithStore>(route.answer);
   auto job = [this, with_store, request = std::move(request), respond](Worker& own) {

@@ -34,6 +34,7 @@ namespace postrider {
   X(CannotRender, 422, "CANNOT_RENDER")                  \
   X(Expired, 422, "EXPIRED")                             \
   X(KeyReused, 422, "IDEMPOTENCY_KEY_REUSED")            \
+  X(NoSealKey, 422, "NO_SEAL_KEY")                       \
   X(UnknownTenant, 422, "UNKNOWN_TENANT")                \
   X(Internal, 500, "INTERNAL")                           \
   X(NotReady, 503, "NOT_READY")                          \

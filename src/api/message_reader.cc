@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/secret_reader.h"
 #include "base/limits.h"
 #include "base/text.h"
 
@@ -118,6 +119,15 @@ std::optional<ApiError> read_source(JsonView source, OutboxRow& row) {
   return std::nullopt;
 }
 
+std::optional<ApiError> read_secret(const std::optional<JsonView>& secret, SecretSealer* sealer, OutboxRow& row) {
+  if (!secret) return row.sealed.empty() ? std::nullopt : check_sealed(row.sealed);
+  if (!row.sealed.empty()) return wrong_field("secret", "and sealed are both given; only one of them can be");
+  auto box = seal_secret(*secret, sealer);
+  if (auto* wrong = std::get_if<ApiError>(&box)) return std::move(*wrong);
+  row.sealed = std::get<std::string>(std::move(box));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string media_type(const HttpIn& in) {
@@ -150,16 +160,19 @@ std::variant<JsonDocument, ApiError> read_body(std::string_view body) {
                   .message = fmt::format("The body is not JSON that can be read: {}.", document.error().text)};
 }
 
-std::variant<OutboxRow, ApiError> read_message(JsonView json) {
+std::variant<OutboxRow, ApiError> read_message(JsonView json, SecretSealer* sealer) {
   if (!json.is_object()) {
     return ApiError{.code = ApiErrorCode::InvalidMessage, .message = "is not a JSON object"};
   }
   OutboxRow row;
   row.tenant.clear();
   std::optional<JsonView> source;
+  std::optional<JsonView> secret;
   for (const auto& [name, value] : json.members()) {
     if (name == "source") {
       source = value;  // last, so that it is seen whether the flat fields were given too
+    } else if (name == "secret") {
+      if (value.kind() != JsonKind::Null) secret = value;
     } else if (auto wrong = read_member(kFields, name, value, row)) {
       return std::move(*wrong);
     }
@@ -167,13 +180,14 @@ std::variant<OutboxRow, ApiError> read_message(JsonView json) {
   if (source) {
     if (auto wrong = read_source(*source, row)) return std::move(*wrong);
   }
+  if (auto wrong = read_secret(secret, sealer, row)) return std::move(*wrong);
   // Elsewhere a wrong address is the delivery's matter. A control byte in one is an attack or a bug of the caller, who
   // is still there to hear it.
   if (has_control(row.recipient)) return wrong_field("recipient", "contains a control character");
   return row;
 }
 
-std::variant<std::vector<OutboxRow>, ApiError> read_messages(JsonView root) {
+std::variant<std::vector<OutboxRow>, ApiError> read_messages(JsonView root, SecretSealer* sealer) {
   std::vector<JsonView> items = root.items();
   if (!root.is_array()) items.push_back(root);
   if (items.empty()) {
@@ -188,7 +202,7 @@ std::variant<std::vector<OutboxRow>, ApiError> read_messages(JsonView root) {
   std::vector<OutboxRow> rows;
   rows.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    auto read = read_message(items[i]);
+    auto read = read_message(items[i], sealer);
     if (auto* wrong = std::get_if<ApiError>(&read)) {
       wrong->index = i;
       wrong->message = fmt::format("Message {}: {}. Nothing was stored.", i, wrong->message);

@@ -9,6 +9,7 @@
 #include "api/http/http_server.h"
 #include "base/json.h"
 #include "core/message.h"
+#include "ports/secrets.h"
 
 namespace postrider {
 
@@ -21,9 +22,10 @@ bool says_utf8(const HttpIn& in);
 std::variant<JsonDocument, ApiError> read_body(std::string_view body);
 
 /// One message. `tenant` stays empty when the message names none. The error's index is left to the caller.
-std::variant<OutboxRow, ApiError> read_message(JsonView json);
+/// `secret` is sealed here (null: refused), so that a row never holds it.
+std::variant<OutboxRow, ApiError> read_message(JsonView json, SecretSealer* sealer = nullptr);
 
 /// One object, or an array of 1 to kMessagesPerRequestMax.
-std::variant<std::vector<OutboxRow>, ApiError> read_messages(JsonView root);
+std::variant<std::vector<OutboxRow>, ApiError> read_messages(JsonView root, SecretSealer* sealer = nullptr);
 
 }  // namespace postrider

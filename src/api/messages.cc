@@ -6,8 +6,10 @@
 #include "api/message_reader.h"
 #include "api/query.h"
 #include "api/resources.h"
+#include "api/secret_reader.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/wiped_json.h"
 #include "pipeline/accept.h"
 
 namespace postrider {
@@ -152,10 +154,12 @@ void post_messages(const ApiParts& parts, const ApiRequest& request, const Respo
     return respond(to_answer({.code = ApiErrorCode::UnsupportedMediaType,
                               .message = "Send JSON in UTF-8 with the header \"Content-Type: application/json\"."}));
   }
+  std::optional<WipedJson> wiped;
+  if (may_hold_secret(request.in.body)) wiped.emplace();
   const auto body = read_body(request.in.body);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return respond(to_answer(*wrong));
   const JsonView root = std::get<JsonDocument>(body).root();
-  auto read = read_messages(root);
+  auto read = read_messages(root, parts.sealer);
   if (const auto* wrong = std::get_if<ApiError>(&read)) return respond(to_answer(*wrong));
   auto rows = std::get<std::vector<OutboxRow>>(std::move(read));
   const AnswerForm form = root.is_array() ? AnswerForm::List : AnswerForm::One;

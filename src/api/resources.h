@@ -11,6 +11,9 @@ enum class AnswerForm : bool { One, List };
 void accept_rows(const ApiParts& parts, const ApiRequest& request, std::vector<OutboxRow> rows, AnswerForm form,
                  const Respond& respond);
 
+// seal_key.cc
+void get_seal_key(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
+
 // cloudevents.cc
 void post_cloudevents(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
 

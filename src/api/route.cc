@@ -15,6 +15,7 @@ constexpr Does kChanges = Does::Changes;
 constexpr std::array kRoutes{
     ApiRoute{"POST", "/api/v1/messages", Role::Producer, kChanges, &post_messages},
     ApiRoute{"POST", "/api/v1/cloudevents", Role::Producer, kChanges, &post_cloudevents},
+    ApiRoute{"GET", "/api/v1/seal-key", Role::Producer, kReads, &get_seal_key},
     ApiRoute{"GET", "/api/v1/notifications", Role::Viewer, kReads, &list_notifications},
     ApiRoute{"GET", "/api/v1/notifications/{id}", Role::Producer, kReads, &get_notification},
     ApiRoute{"POST", "/api/v1/notifications/{id}/retry", Role::Operator, kChanges, &retry_notification},

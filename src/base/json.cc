@@ -7,8 +7,13 @@
 #include <bit>
 #include <cmath>
 
+#include "base/secret_text.h"
+#include "base/wiped_json.h"
+
 namespace postrider {
 namespace {
+
+thread_local int wiped_readers = 0;
 
 constexpr std::size_t kSmallBytes = 4096;        // what a parser has room for at least
 constexpr std::size_t kSpareBytes = 64U << 10U;  // a larger one is not kept
@@ -46,7 +51,29 @@ std::string first_repeated_key(Element element) {
 struct JsonDocument::Held {
   simdjson::dom::parser parser;
   Element root;
+  std::size_t secret_bytes = 0;  // of the text, when nothing may be left of it
+
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    if (secret_bytes == 0 || !parser.doc.string_buf || !parser.doc.tape) return;
+    // Texts are in one buffer (each with its length and its end, so in at most 5/3 of the text), numbers in the other.
+    wipe(parser.doc.string_buf.get(), 5 * secret_bytes / 3);
+    wipe(parser.doc.tape.get(), secret_bytes * sizeof(std::uint64_t));
+  }
+  auto parse(std::string_view text) {
+    if (wiped_readers == 0) return parser.parse(text.data(), text.size()).get(root);
+    // From a copy of ours, because the parser's own would stay.
+    secret_bytes = text.size();
+    SecretText copy{text.size() + simdjson::SIMDJSON_PADDING};
+    std::copy(text.begin(), text.end(), copy.data());
+    return parser.parse(copy.data(), text.size(), false).get(root);
+  }
 };
+
+WipedJson::WipedJson() { ++wiped_readers; }
+WipedJson::~WipedJson() { --wiped_readers; }
 
 JsonDocument::JsonDocument(std::unique_ptr<Held> held) : held_(std::move(held)) {}
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
@@ -58,21 +85,21 @@ std::unique_ptr<JsonDocument::Held>& JsonDocument::spare() {
   return kept;
 }
 JsonDocument::~JsonDocument() {
-  if (held_ && held_->parser.capacity() <= kSpareBytes) spare() = std::move(held_);
+  if (held_ && held_->secret_bytes == 0 && held_->parser.capacity() <= kSpareBytes) spare() = std::move(held_);
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.bytes_max) {
     return Error{ErrorCode::Invalid, fmt::format("larger than {} bytes", limits.bytes_max)};
   }
-  std::unique_ptr<Held> held = std::move(spare());
+  std::unique_ptr<Held> held = wiped_readers == 0 ? std::move(spare()) : nullptr;
   if (!held || held->parser.capacity() < text.size() + 1 || held->parser.max_depth() != limits.depth_max) {
     held = std::make_unique<Held>();
     if (held->parser.allocate(std::max(text.size() + 1, kSmallBytes), limits.depth_max) != simdjson::SUCCESS) {
       return Error{ErrorCode::Exhausted, "no memory to read the JSON"};
     }
   }
-  const auto error = held->parser.parse(text.data(), text.size()).get(held->root);
+  const auto error = held->parse(text);
   if (error == simdjson::DEPTH_ERROR) {
     return Error{ErrorCode::Invalid, fmt::format("nested deeper than {} levels", limits.depth_max)};
   }

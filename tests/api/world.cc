@@ -36,6 +36,11 @@ std::string Answer::at(std::string_view path) const {
   return here->kind() == JsonKind::Null ? "null" : here->spoken();
 }
 
+Result<std::string> FakeSealer::seal(std::string_view plaintext) {
+  given.emplace_back(plaintext);
+  return to_base64(std::string(kSealBytes, '.') + std::string{plaintext.rbegin(), plaintext.rend()});
+}
+
 World::World() {
   std::string name = (std::filesystem::temp_directory_path() / "postrider-api-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) POSTRIDER_DIE("no temporary folder");
@@ -69,6 +74,7 @@ World::World() {
                        .ids = ids_,
                        .local_providers = {sandbox},
                        .seed = 42,
+                       .sealer = &sealer,
                        .catalog_changed = [this] { ++catalog_changes; }});
 }
 

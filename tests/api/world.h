@@ -67,6 +67,19 @@ struct Answer {
   [[nodiscard]] std::string code() const { return at("error.code"); }
 };
 
+/// Seals by writing the text backwards behind a box's worth of dots, and remembers what it was given.
+class FakeSealer final : public SecretSealer {
+ public:
+  bool has_key = true;
+  std::vector<std::string> given = {};
+
+  Result<SealingKey> sealing_key() override {
+    if (!has_key) return Error{ErrorCode::NotFound, "no key"};
+    return SealingKey{"1a2b3c4d", "cHVibGlj"};
+  }
+  Result<std::string> seal(std::string_view plaintext) override;
+};
+
 class World {
  public:
   World();
@@ -99,6 +112,7 @@ class World {
   Rules rules;
   HealthView health{.store_reachable = true, .living_nodes = 1, .node = 7};
   std::optional<Error> accept_fails = {};
+  FakeSealer sealer;
   std::vector<QueueGroup> appeared;
   std::atomic<int> catalog_changes{0};
   ProviderId sandbox = 0;

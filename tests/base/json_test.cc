@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "base/wiped_json.h"
 
 namespace postrider {
 namespace {
@@ -196,6 +197,22 @@ TEST(JsonCursor, GoesThroughMembersAndItemsInTheirOrder) {
   EXPECT_TRUE(JsonCursor{*document->root().find("c")}.at_end());
   EXPECT_TRUE(JsonCursor{}.at_end());
   EXPECT_TRUE(JsonCursor{JsonView{}}.at_end());
+}
+
+TEST(WipedJson, ReadsTheSame) {
+  const std::string text = R"({"token":"hush \u00e9","pin":4711,"list":[1,{"a":"b"},null]})";
+  const std::string large = "[\"" + std::string(100'000, 'x') + "\"]";
+  for (int i = 0; i < 3; ++i) {
+    const WipedJson wiped;
+    const auto document = JsonDocument::parse(text);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(document->root().find("pin")->integer(), 4711);
+    EXPECT_EQ(document->root().json(), "{\"token\":\"hush \u00e9\",\"pin\":4711,\"list\":[1,{\"a\":\"b\"},null]}");
+    EXPECT_EQ(JsonDocument::parse(large)->root().items().size(), 1U);
+    for (const char* wrong : {"", "{", "{\"a\":1,\"a\":2}", "1e999", "\"\xff\""})
+      EXPECT_FALSE(JsonDocument::parse(wrong)) << wrong;
+  }
+  EXPECT_EQ(JsonDocument::parse(text)->root().find("token")->text(), "hush \u00e9") << "and afterwards as before";
 }
 
 }  // namespace

@@ -301,6 +301,16 @@ TEST(BodyHash, EveryFieldThatTheProducerChoseCounts) {
   }
 }
 
+// A box is another one each time it is made: who repeats a request with a new one repeats it.
+TEST(BodyHash, OfASealedBoxOnlyCountsThatThereIsOne) {
+  OutboxRow first = row_of();
+  first.sealed = "c2VhbGVk";
+  OutboxRow again = first;
+  again.sealed = "b3RoZXI=";
+  EXPECT_EQ(body_hash(again), body_hash(first));
+  EXPECT_NE(body_hash(first), body_hash(row_of()));
+}
+
 TEST(BodyHash, IdKeyPlaceAndWhatDiffersBetweenTriesByItselfDoNotCount) {
   OutboxRow other = row_of();
   other.id = "018f0000-0000-7000-8000-000000000001";
