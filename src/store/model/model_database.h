@@ -91,6 +91,17 @@ struct AuditRow {
   std::string detail = {};
 };
 
+struct ListRow {
+  RecipientList list = {};  // its count is made when it is asked for
+  Instant made_at = {};
+  std::optional<Instant> ended_at = {};
+};
+struct MemberRow {
+  std::int64_t list = 0;
+  ListMember member = {};
+  std::optional<Instant> left_at = {};
+};
+
 struct ModelDatabase {
   std::recursive_mutex mutex;  // each verb holds it: sessions of several threads see whole verbs
   Instant clock = {};          // what database_now() answers; the owner moves it
@@ -118,6 +129,12 @@ struct ModelDatabase {
   std::vector<std::string> providers;  // number = place + 1
   std::vector<ApiKey> keys;
   std::vector<AuditRow> audit;
+
+  std::int64_t last_contact = 0;
+  std::map<ContactRef, Contact> contacts;
+  std::vector<ListRow> lists;  // number = place + 1; those that ended too
+  std::vector<MemberRow> members;
+  std::map<SuppressionRef, Suppression> suppressions;
 
   /// A plain INSERT of a producer.
   void insert_outbox(OutboxRow row);
