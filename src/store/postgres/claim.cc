@@ -31,7 +31,7 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
     tenant.add_int4(share.tenant);
     quota.add_int4(share.quota);
     provider.add_int2(share.provider);
-    floor.add_int8(floors_.floor({request.lane, request.channel, share.tenant}, now));
+    floor.add_int8(floors(request.what).floor({request.lane, request.channel, share.tenant}, now));
   }
   Params p;
   p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
@@ -41,7 +41,8 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
   Rows rows = c.write("claim", p);
   if (!rows.flag(0, 0)) rows = c.write("claim_beside", p);
   const auto time = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
-  for (const TenantShare& share : request.shares) floors_.took({request.lane, request.channel, share.tenant}, time);
+  for (const TenantShare& share : request.shares)
+    floors(request.what).took({request.lane, request.channel, share.tenant}, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
   constexpr int kFrom = 2;
@@ -67,12 +68,12 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
       POSTRIDER_CHECK(found <= share.quota);
       const QueueGroup group{request.lane, request.channel, share.tenant};
       if (found == share.quota || !raced) continue;
-      floors_.forget(group);
+      floors(request.what).forget(group);
       rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }
     if (!rest.shares.empty()) add_from_the_front(c, now, rest, claims);
     for (const Claim& claim : claims)
-      floors_.claimed({request.lane, request.channel, claim.lease.tenant}, claim.lease.position);
+      floors(request.what).claimed({request.lane, request.channel, claim.lease.tenant}, claim.lease.position);
     return std::move(claims);
   });
 }
@@ -99,7 +100,7 @@ Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
       position.add_int8(lease.position);
       id.add_int8(lease.id);
       fence.add_int4(lease.fence);
-      floors_.forget({lease.lane, lease.channel, lease.tenant});
+      for (common::Floors& each : floors_) each.forget({lease.lane, lease.channel, lease.tenant});
     }
     c.query("release", Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
     return Done{};

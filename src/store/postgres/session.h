@@ -1,6 +1,7 @@
 // One user of the store: one connection, that is made again when it was lost. Each stage's verbs stand in a file of
 // that name.
 #pragma once
+#include <array>
 #include <optional>
 #include <set>
 #include <vector>
@@ -150,7 +151,9 @@ class PostgresSession final : public StoreSession {
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
-  common::Floors floors_;
+  /// Each kind of claim has its own: one kind stands still where the other went past.
+  common::Floors& floors(ClaimWhat what) { return floors_[static_cast<std::size_t>(what)]; }
+  std::array<common::Floors, 2> floors_;
   Hope hope_;
 
   static constexpr int kTriesMax = 4;
