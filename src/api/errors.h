@@ -19,6 +19,7 @@ namespace postrider {
   X(InvalidEvent, 400, "INVALID_EVENT")                  \
   X(InvalidHeader, 400, "INVALID_HEADER")                \
   X(InvalidParameter, 400, "INVALID_PARAMETER")          \
+  X(InvalidField, 400, "INVALID_FIELD")                  \
   X(UnknownField, 400, "UNKNOWN_FIELD")                  \
   X(Unauthenticated, 401, "UNAUTHENTICATED")             \
   X(Forbidden, 403, "FORBIDDEN")                         \
@@ -28,9 +29,11 @@ namespace postrider {
   X(NotApplicable, 409, "NOT_APPLICABLE")                \
   X(BodyTooLarge, 413, "BODY_TOO_LARGE")                 \
   X(TooManyMessages, 413, "TOO_MANY_MESSAGES")           \
+  X(TooManyItems, 413, "TOO_MANY_ITEMS")                 \
   X(UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE") \
   X(Expired, 422, "EXPIRED")                             \
   X(KeyReused, 422, "IDEMPOTENCY_KEY_REUSED")            \
+  X(UnknownContact, 422, "UNKNOWN_CONTACT")              \
   X(UnknownTenant, 422, "UNKNOWN_TENANT")                \
   X(Internal, 500, "INTERNAL")                           \
   X(NotReady, 503, "NOT_READY")                          \

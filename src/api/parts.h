@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/rules.h"
@@ -31,8 +32,9 @@ struct ApiParts {
   std::function<std::string()> metrics;  // may wait
   std::function<HealthView()> health;    // must not wait
   IdSource& ids;
-  std::vector<ProviderId> local_providers = {};  // sandbox and shim
-  std::uint64_t seed = 0;                        // for the ids of new messages
+  std::vector<ProviderId> local_providers = {};   // sandbox and shim
+  std::uint64_t seed = 0;                         // for the ids of new messages
+  bool (*is_locale)(std::string_view) = nullptr;  // null: every language tag is taken
 };
 
 }  // namespace postrider

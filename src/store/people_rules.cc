@@ -69,11 +69,11 @@ std::vector<SuppressionRef> refs_for(const SuppressionFilter& filter) {
   return refs;
 }
 
-std::string to_cursor(const Suppression& last) {
+std::string to_place_text(const Suppression& last) {
   return fmt::format("{}:{}", static_cast<int>(last.channel), ref_of(last).address);
 }
 
-Result<SuppressionPlace> parse_cursor(std::string_view cursor) {
+Result<SuppressionPlace> parse_place(std::string_view cursor) {
   if (cursor.empty()) return SuppressionPlace{};
   SuppressionPlace place;
   const auto [rest, error] = std::from_chars(cursor.data(), cursor.data() + cursor.size(), place.channel);

@@ -47,8 +47,8 @@ struct SuppressionPlace {
   int channel = 0;
   std::string comparable = {};
 };
-std::string to_cursor(const Suppression& last);
-Result<SuppressionPlace> parse_cursor(std::string_view cursor);
+std::string to_place_text(const Suppression& last);
+Result<SuppressionPlace> parse_place(std::string_view cursor);
 
 /// Invalid where somebody who may act for one tenant names another one's.
 template <class Named>

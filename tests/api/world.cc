@@ -68,7 +68,8 @@ World::World() {
                        .health = [this] { return health; },
                        .ids = ids_,
                        .local_providers = {sandbox},
-                       .seed = 42});
+                       .seed = 42,
+                       .is_locale = [](std::string_view tag) { return tag.find('_') == std::string_view::npos; }});
 }
 
 World::~World() {
@@ -137,6 +138,13 @@ Answer World::post(std::string_view path, std::string_view key, std::string_view
                .key = std::string{key},
                .body = std::string{json},
                .headers = std::move(headers)});
+}
+
+Answer World::change(std::string_view method, std::string_view path, std::string_view key, std::string_view json) {
+  Sent request{.method = std::string{method}, .path = std::string{path}, .key = std::string{key}};
+  request.body = json;
+  if (!json.empty()) request.headers.emplace_back("content-type", "application/json");
+  return send(std::move(request));
 }
 
 std::string World::accepted(std::string_view json, std::string_view with) {

@@ -220,7 +220,7 @@ SuppressionPage suppression_page(typename Dialect::Connection& c, const Suppress
   read_suppressions(rows, page.items);
   if (page.items.size() > filter.count_max) {
     page.items.resize(filter.count_max);
-    page.next = to_cursor(page.items.back());
+    page.next = to_place_text(page.items.back());
   }
   return page;
 }

@@ -141,7 +141,7 @@ Result<std::vector<Suppression>> ModelSession::find_suppressions(std::span<const
 }
 
 Result<SuppressionPage> ModelSession::suppressions(const SuppressionFilter& filter) {
-  POSTRIDER_TRY(after, parse_cursor(filter.after));
+  POSTRIDER_TRY(after, parse_place(filter.after));
   const Held db = hold();
   SuppressionPage page;
   const std::string address = filter.address;
@@ -150,7 +150,7 @@ Result<SuppressionPage> ModelSession::suppressions(const SuppressionFilter& filt
     if (!address.empty() && ref.address != comparable_address(ref.channel, address)) continue;
     if (std::pair{static_cast<int>(ref.channel), ref.address} <= std::pair{after.channel, after.comparable}) continue;
     if (page.items.size() == filter.count_max) {
-      page.next = to_cursor(page.items.back());
+      page.next = to_place_text(page.items.back());
       break;
     }
     page.items.push_back(s);

@@ -287,7 +287,7 @@ Result<std::vector<Suppression>> PostgresSession::find_suppressions(std::span<co
 }
 
 Result<SuppressionPage> PostgresSession::suppressions(const SuppressionFilter& filter) {
-  POSTRIDER_TRY(after, parse_cursor(filter.after));
+  POSTRIDER_TRY(after, parse_place(filter.after));
   return run([&](Connection& c) { return common::suppression_page<Dialect>(c, filter, after); });
 }
 

@@ -202,7 +202,7 @@ Result<std::vector<Suppression>> SqliteSession::find_suppressions(std::span<cons
 }
 
 Result<SuppressionPage> SqliteSession::suppressions(const SuppressionFilter& filter) {
-  POSTRIDER_TRY(after, parse_cursor(filter.after));
+  POSTRIDER_TRY(after, parse_place(filter.after));
   return read([&](Connection& c) { return common::suppression_page<Dialect>(c, filter, after); });
 }
 
