@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "demo_files.h"
+#include "locale/icu_formatter.h"
 #include "providers/registry.h"
 #include "runtime/engine.h"
 #include "runtime/log.h"
@@ -196,7 +197,8 @@ Result<Done> Service::start_api() {
       .local_providers = providers_.local,
       .seed = entropy(),
       .sealer = seal_.get(),
-      .catalog_changed = [this] { engine_->catalog_changed(); }};
+      .catalog_changed = [this] { engine_->catalog_changed(); },
+      .is_locale = &is_known_locale};
   api_ = std::make_unique<Api>(std::move(parts));
   ServerOptions options;
   options.host = config_.http.host;

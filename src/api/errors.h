@@ -20,6 +20,7 @@ namespace postrider {
   X(InvalidHeader, 400, "INVALID_HEADER")                \
   X(InvalidParameter, 400, "INVALID_PARAMETER")          \
   X(InvalidTemplate, 400, "INVALID_TEMPLATE")            \
+  X(InvalidField, 400, "INVALID_FIELD")                  \
   X(UnknownField, 400, "UNKNOWN_FIELD")                  \
   X(Unauthenticated, 401, "UNAUTHENTICATED")             \
   X(Forbidden, 403, "FORBIDDEN")                         \
@@ -30,11 +31,13 @@ namespace postrider {
   X(NotApplicable, 409, "NOT_APPLICABLE")                \
   X(BodyTooLarge, 413, "BODY_TOO_LARGE")                 \
   X(TooManyMessages, 413, "TOO_MANY_MESSAGES")           \
+  X(TooManyItems, 413, "TOO_MANY_ITEMS")                 \
   X(UnsupportedMediaType, 415, "UNSUPPORTED_MEDIA_TYPE") \
   X(CannotRender, 422, "CANNOT_RENDER")                  \
   X(Expired, 422, "EXPIRED")                             \
   X(KeyReused, 422, "IDEMPOTENCY_KEY_REUSED")            \
   X(NoSealKey, 422, "NO_SEAL_KEY")                       \
+  X(UnknownContact, 422, "UNKNOWN_CONTACT")              \
   X(UnknownTenant, 422, "UNKNOWN_TENANT")                \
   X(Internal, 500, "INTERNAL")                           \
   X(NotReady, 503, "NOT_READY")                          \

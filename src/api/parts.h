@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/rules.h"
@@ -37,6 +38,7 @@ struct ApiParts {
   SecretSealer* sealer = nullptr;                // null: secrets are refused
   /// Stored templates changed: this node's engine reads them again before its next message.
   std::function<void()> catalog_changed = [] {};
+  bool (*is_locale)(std::string_view) = nullptr;  // null: every language tag is taken
 };
 
 }  // namespace postrider

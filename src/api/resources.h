@@ -46,6 +46,29 @@ Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiR
 Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered delete_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 
+// contacts.cc
+Answered list_contacts(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_contacts(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_contact(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_contact(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered delete_contact(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_preferences(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_preferences(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// lists.cc
+Answered list_lists(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_list(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_list(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered delete_list(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered list_members(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered add_members(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered remove_members(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// suppressions.cc
+Answered list_suppressions(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered add_suppressions(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered remove_suppressions(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
 // sandbox.cc
 Answered list_sandbox(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 

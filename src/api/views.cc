@@ -120,7 +120,12 @@ void write_delivery(JsonWriter& json, const DeliveryView& view, const Mask& mask
   write_delivery_state(json, view, mask);
   json.member("guarantee", to_text(d.guarantee));
   write_content(json, d, mask);
+  text_or_null(json, "contact", mask.text(d.contact));
+  text_or_null(json, "category", d.category);
+  text_or_null(json, "locale", d.locale);
+  text_or_null(json, "quiet_hours", d.quiet);
   text_or_null(json, "template", d.template_key);
+  text_or_null(json, "template_id", d.template_id == 0 ? "" : std::to_string(d.template_id));
   json.member("template_version", d.template_version);
   text_or_null(json, "warnings", mask.text(d.warnings));
   time_or_null(json, "expires_at", d.expires_at);

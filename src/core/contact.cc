@@ -59,6 +59,25 @@ const Preference* forbidding(const std::vector<Preference>& preferences, Channel
   return holds != nullptr && !holds->allowed ? holds : nullptr;
 }
 
+const Preference* forbidding(const std::vector<Preference>& preferences, Channel channel, std::string_view category,
+                             std::span<const std::string> exempt) {
+  const Preference* wish = forbidding(preferences, channel, category);
+  if (wish == nullptr || !wish->category.empty()) return wish;
+  return std::find(exempt.begin(), exempt.end(), category) == exempt.end() ? wish : nullptr;
+}
+
+std::string words_of(const Preference& wish, std::string_view contact) {
+  std::string of = wish.channel ? std::string{to_text(*wish.channel)} : "every channel";
+  if (!wish.category.empty()) of += fmt::format(" for {}", wish.category);
+  return fmt::format("contact \"{}\" opted out of {}{}", contact, of,
+                     wish.source.empty() ? "" : fmt::format(" ({})", wish.source));
+}
+
+std::string words_of(const Suppression& suppression) {
+  return fmt::format("{} on {}{}{}", to_text(suppression.cause), format_instant(suppression.at),
+                     suppression.evidence.empty() ? "" : ": ", suppression.evidence);
+}
+
 std::string_view to_text(SuppressionCause cause) {
   switch (cause) {
     case SuppressionCause::Unsubscribe: return "unsubscribe";

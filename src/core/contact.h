@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,11 @@ struct Contact {
 
 /// The preference that forbids this, if one does. Both fields beat one; the channel beats the category.
 const Preference* forbidding(const std::vector<Preference>& preferences, Channel channel, std::string_view category);
+/// The same, where a wish without a category does not touch the `exempt` categories.
+const Preference* forbidding(const std::vector<Preference>& preferences, Channel channel, std::string_view category,
+                             std::span<const std::string> exempt);
+/// What is told about something that was not sent because of it.
+std::string words_of(const Preference& wish, std::string_view contact);
 
 enum class SuppressionCause : std::uint8_t {  // stored: never reuse a number
   Unsubscribe = 1,
@@ -77,6 +83,9 @@ struct Suppression {
   std::string evidence = {};  // what led to it: a receipt, a request, a person's words
   Instant at = {};
 };
+
+/// What is told about something that was not sent because of it.
+std::string words_of(const Suppression& suppression);
 
 /// How an address is compared: mail addresses in small letters, everything else as it is.
 std::string comparable_address(Channel channel, std::string_view address);

@@ -267,8 +267,11 @@ class Expander {
                                              : std::string{message_.is_direct() ? "direct" : kBuiltInWebhookTemplate};
     d.template_version = plan.content != nullptr ? plan.content->version : 0;
     d.template_id = plan.content != nullptr ? plan.content->id : 0;
-    made.key_is_own = message_.is_direct() || message_.entity_id.empty();
-    const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key : plan.recipient;
+    // Two on a list may share an address: they get one delivery, and only the key can tell over all chunks.
+    made.key_is_own = (message_.is_direct() || message_.entity_id.empty()) && !with_.members;
+    const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key
+                            : with_.members ? comparable_address(plan.channel, plan.recipient)
+                                            : plan.recipient;
     d.key = delivery_key(message_, plan.channel, plan.content != nullptr ? plan.content->id_in_keys() : d.template_key,
                          plan.recipient_in_key ? who : "");
     place(made, plan);
@@ -284,9 +287,9 @@ class Expander {
       return;
     }
     if (plan.contact != nullptr) {
-      if (const Preference* wish = forbidding(plan.contact->preferences, d.channel, d.category);
-          wish != nullptr && !(wish->category.empty() && tenant_->exempts(d.category))) {
-        made.placement = {DeliveryState::Suppressed, Reason::OptedOut, opted_out(*wish, *plan.contact)};
+      if (const Preference* wish =
+              forbidding(plan.contact->preferences, d.channel, d.category, tenant_->exempt_categories)) {
+        made.placement = {DeliveryState::Suppressed, Reason::OptedOut, words_of(*wish, plan.contact->key)};
         return;
       }
     }
@@ -301,13 +304,6 @@ class Expander {
     if (!d.recipient.empty()) return fmt::format("the {} address {}", to_text(d.channel), problem);
     if (plan.contact == nullptr) return fmt::format("no {} address", to_text(d.channel));
     return fmt::format("contact \"{}\" has no {} address", plan.contact->key, to_text(d.channel));
-  }
-
-  static std::string opted_out(const Preference& wish, const Contact& contact) {
-    std::string of = wish.channel ? std::string{to_text(*wish.channel)} : "every channel";
-    if (!wish.category.empty()) of += fmt::format(" for {}", wish.category);
-    return fmt::format("contact \"{}\" opted out of {}{}", contact.key, of,
-                       wish.source.empty() ? "" : fmt::format(" ({})", wish.source));
   }
 
   void place_in_time(NewDelivery& made, const Plan& plan) const {
@@ -468,9 +464,7 @@ Expansion expand(const Message& message, const Rules& rules, Instant now, Expand
 }
 
 void apply(const Suppression& suppression, NewDelivery& made) {
-  made.placement = {DeliveryState::Suppressed, Reason::SuppressedAddress,
-                    fmt::format("{} on {}{}{}", to_text(suppression.cause), format_instant(suppression.at),
-                                suppression.evidence.empty() ? "" : ": ", suppression.evidence)};
+  made.placement = {DeliveryState::Suppressed, Reason::SuppressedAddress, words_of(suppression)};
   made.delivery.subject.clear();
   made.delivery.body.clear();
   made.delivery.html.clear();

@@ -33,8 +33,10 @@ class ContactStore {
   /// Those that exist, in any order. May be called while this session's own expand() is deciding.
   virtual Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) = 0;
   /// All or none: each is made or replaced as a whole (addresses and preferences too), by tenant and key, with an audit
-  /// row each. Returns how many were new.
-  virtual Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted) = 0;
+  /// row each. What waits for a contact that now does not want it becomes Suppressed with reason OptedOut; a wish
+  /// without a category leaves the `exempt` categories alone. Returns how many were new.
+  virtual Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted,
+                                            std::span<const std::string> exempt) = 0;
   /// Also leaves its lists. Unknown ones are not counted.
   virtual Result<std::size_t> remove_contacts(Instant now, const OperatorAction& by,
                                               std::span<const ContactRef> refs) = 0;

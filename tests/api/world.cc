@@ -75,7 +75,8 @@ World::World() {
                        .local_providers = {sandbox},
                        .seed = 42,
                        .sealer = &sealer,
-                       .catalog_changed = [this] { ++catalog_changes; }});
+                       .catalog_changed = [this] { ++catalog_changes; },
+                       .is_locale = [](std::string_view tag) { return tag.find('_') == std::string_view::npos; }});
 }
 
 World::~World() {
@@ -156,6 +157,13 @@ Answer World::put(std::string_view path, std::string_view key, std::string_view 
 
 Answer World::remove(std::string_view path, std::string_view key) {
   return send({.method = "DELETE", .path = std::string{path}, .key = std::string{key}});
+}
+
+Answer World::change(std::string_view method, std::string_view path, std::string_view key, std::string_view json) {
+  Sent request{.method = std::string{method}, .path = std::string{path}, .key = std::string{key}};
+  request.body = json;
+  if (!json.empty()) request.headers.emplace_back("content-type", "application/json");
+  return send(std::move(request));
 }
 
 std::string World::accepted(std::string_view json, std::string_view with) {

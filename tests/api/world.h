@@ -90,6 +90,8 @@ class World {
   Answer put(std::string_view path, std::string_view key, std::string_view json);
   Answer remove(std::string_view path, std::string_view key);
   Answer post(std::string_view path, std::string_view key, std::string_view json, std::vector<Header> headers = {});
+  /// PUT, POST or DELETE.
+  Answer change(std::string_view method, std::string_view path, std::string_view key, std::string_view json = {});
   /// Posts one message and expects 202; its id.
   std::string accepted(std::string_view json, std::string_view key = {});
 

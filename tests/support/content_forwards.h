@@ -24,8 +24,9 @@ class ContentForwards : public StoreSession {
   Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override {
     return real().find_contacts(refs);
   }
-  Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted) override {
-    return real().save_contacts(now, by, wanted);
+  Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted,
+                                    std::span<const std::string> exempt) override {
+    return real().save_contacts(now, by, wanted, exempt);
   }
   Result<std::size_t> remove_contacts(Instant now, const OperatorAction& by,
                                       std::span<const ContactRef> refs) override {

@@ -96,6 +96,16 @@ struct TemplateRow {
   bool used = false;                          // a delivery refers to it
   std::vector<StoredTemplate> versions = {};  // all, oldest first
 };
+struct ListRow {
+  RecipientList list = {};  // its count is made when it is asked for
+  Instant made_at = {};
+  std::optional<Instant> ended_at = {};
+};
+struct MemberRow {
+  std::int64_t list = 0;
+  ListMember member = {};
+  std::optional<Instant> left_at = {};
+};
 
 struct ModelDatabase {
   std::recursive_mutex mutex;  // each verb holds it: sessions of several threads see whole verbs
@@ -127,6 +137,12 @@ struct ModelDatabase {
   std::int64_t catalog_version = 1;
   std::int64_t last_template = 0;
   std::map<std::int64_t, TemplateRow> templates;
+
+  std::int64_t last_contact = 0;
+  std::map<ContactRef, Contact> contacts;
+  std::vector<ListRow> lists;  // number = place + 1; those that ended too
+  std::vector<MemberRow> members;
+  std::map<SuppressionRef, Suppression> suppressions;
 
   /// A plain INSERT of a producer.
   void insert_outbox(OutboxRow row);

@@ -260,6 +260,29 @@ const char* Connection::prepared(std::string_view name) {
   return known;
 }
 
+TextStatement::Text TextStatement::as_text(const std::vector<std::int64_t>& values) {
+  std::string out = "{";
+  for (const std::int64_t value : values) {
+    if (out.size() > 1) out += ',';
+    out += std::to_string(value);
+  }
+  return out + '}';
+}
+
+TextStatement::Text TextStatement::as_text(const std::vector<std::string>& values) {
+  std::string out = "{";
+  for (const std::string& value : values) {
+    if (out.size() > 1) out += ',';
+    out += '"';
+    for (const char c : value) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    out += '"';
+  }
+  return out + '}';
+}
+
 TextRows TextStatement::execute(const std::vector<Text>& values) {
   connection_.flush();
   std::vector<const char*> data;

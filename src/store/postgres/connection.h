@@ -219,6 +219,9 @@ class TextStatement {
   static Text as_text(const Uuid& value) { return format_uuid(value); }
   static Text as_text(const Hash128& value) { return format_uuid(Uuid{value.bytes}); }
   static Text as_text(bool value) { return value ? "true" : "false"; }
+  /// An array, as PostgreSQL writes it.
+  static Text as_text(const std::vector<std::int64_t>& values);
+  static Text as_text(const std::vector<std::string>& values);
   template <class Number>
   requires(std::is_integral_v<Number> || std::is_enum_v<Number>) static Text as_text(Number value) {
     return std::to_string(static_cast<std::int64_t>(value));

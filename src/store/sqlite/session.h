@@ -70,7 +70,8 @@ class SqliteSession final : public StoreSession {
 
   Result<std::vector<Contact>> contacts(const ContactFilter& filter) override;
   Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override;
-  Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted) override;
+  Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted,
+                                    std::span<const std::string> exempt) override;
   Result<std::size_t> remove_contacts(Instant now, const OperatorAction& by, std::span<const ContactRef> refs) override;
 
   Result<std::vector<RecipientList>> lists(TenantId tenant, std::string_view after, std::size_t count_max) override;

@@ -44,6 +44,8 @@ struct Plan {
   Reason reason = Reason::Expanded;
   std::string detail = {};
   bool in_chunks = false;
+  std::string contact = {};
+  std::string category = {};
 };
 
 struct Sent {  // one message that was expanded
@@ -110,6 +112,9 @@ class Looking : public Conformance {};
 class Operating : public Conformance {};
 class Keys : public Conformance {};
 class Concurrency : public Conformance {};
+class People : public Conformance {};
+class Lists : public Conformance {};
+class Suppressions : public Conformance {};
 
 #define POSTRIDER_FOR_EVERY_STORE(Suite)                                          \
   INSTANTIATE_TEST_SUITE_P(Stores, Suite, ::testing::ValuesIn(store_factories()), \

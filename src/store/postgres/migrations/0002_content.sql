@@ -49,7 +49,7 @@ CREATE TABLE postrider.contact (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   updated_at  bigint NOT NULL,
   tenant      integer NOT NULL,
-  key         text NOT NULL,
+  key         text COLLATE "C" NOT NULL,
   name        text NOT NULL,
   locale      text NOT NULL,
   timezone    text NOT NULL,
@@ -82,22 +82,23 @@ CREATE TABLE postrider.list (
   made_at     bigint NOT NULL,
   ended_at    bigint,
   tenant      integer NOT NULL,
-  name        text NOT NULL,
+  name        text COLLATE "C" NOT NULL,
   description text NOT NULL
 );
 CREATE UNIQUE INDEX list_by_name ON postrider.list (tenant, name) WHERE ended_at IS NULL;
 CREATE INDEX list_of_old ON postrider.list (tenant, name, made_at);
 CREATE TABLE postrider.list_member (
-  id        bigint GENERATED ALWAYS AS IDENTITY,
-  list      bigint NOT NULL REFERENCES postrider.list (id) ON DELETE CASCADE,
-  joined_at bigint NOT NULL,
-  left_at   bigint,
-  channel   smallint NOT NULL,  -- 0: a contact
-  contact   text NOT NULL,
-  address   text NOT NULL,
+  id         bigint GENERATED ALWAYS AS IDENTITY,
+  list       bigint NOT NULL REFERENCES postrider.list (id) ON DELETE CASCADE,
+  joined_at  bigint NOT NULL,
+  left_at    bigint,
+  channel    smallint NOT NULL,  -- 0: a contact
+  contact    text NOT NULL,
+  comparable text NOT NULL,      -- the address as it is compared
+  address    text NOT NULL,
   PRIMARY KEY (list, id)
 );
-CREATE UNIQUE INDEX list_member_once ON postrider.list_member (list, channel, contact, address) WHERE left_at IS NULL;
+CREATE UNIQUE INDEX list_member_once ON postrider.list_member (list, channel, contact, comparable) WHERE left_at IS NULL;
 CREATE INDEX list_member_by_contact ON postrider.list_member (contact) WHERE left_at IS NULL AND contact <> '';
 
 CREATE TABLE postrider.suppression (
@@ -105,7 +106,7 @@ CREATE TABLE postrider.suppression (
   channel    smallint NOT NULL,
   cause      smallint NOT NULL,
   at         bigint NOT NULL,
-  comparable text NOT NULL,  -- the address as it is compared
+  comparable text COLLATE "C" NOT NULL,  -- the address as it is compared
   address    text NOT NULL,
   evidence   text NOT NULL,
   PRIMARY KEY (tenant, channel, comparable)
@@ -131,6 +132,7 @@ ALTER TABLE postrider.delivery
   ADD COLUMN locale text NOT NULL DEFAULT '',
   ADD COLUMN quiet text NOT NULL DEFAULT '';          -- "22:00-08:00 Europe/Berlin": not sent then
 ALTER TABLE postrider.message_state ADD COLUMN as_of bigint;  -- whose list was looked at as it was then
+CREATE INDEX delivery_by_contact ON postrider.delivery (tenant, contact, id) WHERE contact <> '';
 CREATE INDEX message_by_entity ON postrider.message (tenant, entity_id, id) WHERE entity_id <> '';
 -- Only at-most-once rows are in it: they are claimed apart, and nobody looks for them among all the others.
 CREATE INDEX queue_once ON postrider.queue (lane, channel, tenant, position) WHERE guarantee = 2;

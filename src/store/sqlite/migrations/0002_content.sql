@@ -88,15 +88,16 @@ CREATE TABLE postrider_list (
 CREATE UNIQUE INDEX postrider_list_by_name ON postrider_list (tenant, name) WHERE ended_at IS NULL;
 CREATE INDEX postrider_list_of_old ON postrider_list (tenant, name, made_at);
 CREATE TABLE postrider_list_member (
-  id        INTEGER PRIMARY KEY AUTOINCREMENT,
-  list      INTEGER NOT NULL REFERENCES postrider_list (id) ON DELETE CASCADE,
-  joined_at INTEGER NOT NULL,
-  left_at   INTEGER,
-  channel   INTEGER NOT NULL,  -- 0: a contact
-  contact   TEXT NOT NULL,
-  address   TEXT NOT NULL
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  list       INTEGER NOT NULL REFERENCES postrider_list (id) ON DELETE CASCADE,
+  joined_at  INTEGER NOT NULL,
+  left_at    INTEGER,
+  channel    INTEGER NOT NULL,  -- 0: a contact
+  contact    TEXT NOT NULL,
+  comparable TEXT NOT NULL,     -- the address as it is compared
+  address    TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX postrider_list_member_once ON postrider_list_member (list, channel, contact, address) WHERE left_at IS NULL;
+CREATE UNIQUE INDEX postrider_list_member_once ON postrider_list_member (list, channel, contact, comparable) WHERE left_at IS NULL;
 CREATE INDEX postrider_list_member_by_list ON postrider_list_member (list, id);
 CREATE INDEX postrider_list_member_by_contact ON postrider_list_member (contact) WHERE left_at IS NULL AND contact <> '';
 
@@ -130,6 +131,7 @@ ALTER TABLE postrider_delivery ADD COLUMN category TEXT NOT NULL DEFAULT '';
 ALTER TABLE postrider_delivery ADD COLUMN locale TEXT NOT NULL DEFAULT '';
 ALTER TABLE postrider_delivery ADD COLUMN quiet TEXT NOT NULL DEFAULT '';  -- "22:00-08:00 Europe/Berlin": not sent then
 ALTER TABLE postrider_message_state ADD COLUMN as_of INTEGER;  -- whose list was looked at as it was then
+CREATE INDEX postrider_delivery_by_contact ON postrider_delivery (tenant, contact, id) WHERE contact <> '';
 CREATE INDEX postrider_message_by_entity ON postrider_message (tenant, entity_id, id) WHERE entity_id <> '';
 -- Only at-most-once rows are in it: they are claimed apart, and nobody looks for them among all the others.
 CREATE INDEX postrider_queue_once ON postrider_queue (lane, channel, tenant, position) WHERE guarantee = 2;

@@ -1,0 +1,146 @@
+// Whom a message reaches, where people are known: contacts, lists, wishes, quiet hours.
+#include <gtest/gtest.h>
+
+#include "core/expand.h"
+
+namespace postrider {
+namespace {
+
+class Utc final : public Zones {
+ public:
+  [[nodiscard]] bool knows(std::string_view zone) const override { return zone == "UTC" || zone == "Etc/Plus2"; }
+  [[nodiscard]] std::optional<Duration> offset_at(Instant, std::string_view zone) const override {
+    return zone == "Etc/Plus2" ? std::chrono::hours{2} : std::chrono::hours{0};
+  }
+  [[nodiscard]] std::optional<Instant> moment_of(std::int64_t us, std::string_view zone) const override {
+    return instant_from_us(us) - *offset_at({}, zone);
+  }
+};
+
+class Recipients : public ::testing::Test {
+ protected:
+  Recipients() {
+    rules.tenants.push_back({.id = 1, .name = "acme", .exempt_categories = {"security"}});
+    rules.routes.push_back({.type = "paid",
+                            .category = "receipts",
+                            .recipients = {{.channel = Channel::Email, .field = "mail"}},
+                            .contact_field = "who",
+                            .list = "readers"});
+    rules.templates.add({.key = "paid-mail",
+                         .type = "paid",
+                         .channel = Channel::Email,
+                         .texts = {{.body = CompiledText::compile("Hello {{contact.name}}").value()}}});
+    rules.zones = &zones;
+    rules.index();
+    Contact ada;
+    ada.tenant = 1;
+    ada.key = "ada";
+    ada.name = "Ada";
+    ada.locale = "de-DE";
+    ada.addresses = {{Channel::Email, "ada@example.org"}};
+    people.add(ada);
+  }
+
+  static Message event(std::string payload) {
+    Message m;
+    m.id = 1;
+    m.uuid = make_uuid7(instant_from_us(1'790'000'000'000'000), 1, 2);
+    m.tenant = 1;
+    m.tenant_name = "acme";
+    m.type = "paid";
+    m.payload = std::move(payload);
+    return m;
+  }
+  Expansion expand(const Message& m, std::optional<std::span<const ListMember>> members = {}) {
+    ExpandWith with{.rules = rules, .templates = rules.templates, .people = people, .now = now};
+    with.members = members;
+    return postrider::expand(m, with, {0, 500});
+  }
+
+  Utc zones;
+  Rules rules;
+  People people;
+  Instant now = instant_from_us(1'790'000'000'000'000);  // 2026-09-21T14:13:20Z
+};
+
+TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {
+  Message m = event(R"({"who":"ada","mail":"field@example.org"})");
+  m.recipient = "own@example.org";
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "own@example.org");
+  m.recipient.clear();
+  EXPECT_TRUE(needs_of(m, rules).list.empty());
+  const Delivery to_contact = expand(m).deliveries.at(0).delivery;
+  EXPECT_EQ(to_contact.recipient, "ada@example.org");
+  EXPECT_EQ(to_contact.contact, "ada");
+  EXPECT_EQ(to_contact.category, "receipts");
+  EXPECT_EQ(to_contact.locale, "de-DE");
+  EXPECT_EQ(to_contact.body, "Hello Ada");
+  m.payload = R"({"mail":"field@example.org"})";
+  EXPECT_EQ(needs_of(m, rules).list, "readers");
+  const std::vector<ListMember> members{{.id = 1, .address = "member@example.org"}};
+  EXPECT_EQ(expand(m, std::span{members}).deliveries.at(0).delivery.recipient, "member@example.org");
+  rules.routes.front().list.clear();
+  EXPECT_TRUE(needs_of(m, rules).list.empty());
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "field@example.org");
+}
+
+TEST_F(Recipients, MembersOfAListHaveKeysOfTheirOwnThatTheStoreCompares) {
+  Message m = event("{}");
+  m.channel = Channel::Email;
+  m.list = "readers";
+  m.body = "x";
+  const std::vector<ListMember> members{
+      {.id = 1, .contact = "ada"}, {.id = 2, .address = "Ada@Example.org"}, {.id = 3, .contact = "gone"}};
+  const Expansion made = expand(m, std::span{members});
+  ASSERT_EQ(made.deliveries.size(), 3U);
+  EXPECT_EQ(made.deliveries[0].delivery.key, made.deliveries[1].delivery.key) << "one address, one delivery";
+  EXPECT_FALSE(made.deliveries[0].key_is_own) << "another chunk may have the same";
+  EXPECT_EQ(made.deliveries[2].placement.reason, Reason::NoRecipient);
+}
+
+TEST_F(Recipients, AWishStopsWhatItForbidsAndExemptCategoriesPass) {
+  Contact bob;
+  bob.tenant = 1;
+  bob.key = "bob";
+  bob.addresses = {{Channel::Email, "bob@example.org"}};
+  bob.preferences = {{.allowed = false, .source = "api"}};
+  people.add(bob);
+  Message m = event(R"({"who":"bob"})");
+  const Expansion refused = expand(m);
+  EXPECT_EQ(refused.deliveries.at(0).placement.state, DeliveryState::Suppressed);
+  EXPECT_EQ(refused.deliveries.at(0).placement.reason, Reason::OptedOut);
+  EXPECT_EQ(refused.deliveries.at(0).placement.detail, "contact \"bob\" opted out of every channel (api)");
+  m.category = "security";
+  EXPECT_EQ(expand(m).deliveries.at(0).placement.state, DeliveryState::Queued);
+}
+
+TEST_F(Recipients, QuietHoursOfTheContactGoBeforeTheTenants) {
+  Contact bob;
+  bob.tenant = 1;
+  bob.key = "bob";
+  bob.timezone = "Etc/Plus2";
+  bob.quiet_hours = QuietHours{16 * 60, 17 * 60};  // 14:00 to 15:00 UTC
+  bob.addresses = {{Channel::Email, "bob@example.org"}};
+  people.add(bob);
+  const Message m = event(R"({"who":"bob"})");
+  const NewDelivery waits = expand(m).deliveries.at(0);
+  EXPECT_EQ(waits.placement.state, DeliveryState::Retrying);
+  EXPECT_EQ(waits.placement.reason, Reason::QuietHours);
+  EXPECT_EQ(waits.delivery.quiet, "16:00-17:00 Etc/Plus2");
+  EXPECT_EQ(format_instant(waits.placement.due_at), "2026-09-21T15:00:00.000Z");
+  rules.tenants.front().quiet_hours = QuietHours{14 * 60, 20 * 60};
+  EXPECT_EQ(expand(m).deliveries.at(0).placement.due_at, waits.placement.due_at);
+  EXPECT_EQ(format_instant(expand(event(R"({"who":"ada"})")).deliveries.at(0).placement.due_at),
+            "2026-09-21T20:00:00.000Z");
+}
+
+TEST_F(Recipients, ASuppressedAddressLosesItsContent) {
+  NewDelivery made = expand(event(R"({"who":"ada"})")).deliveries.at(0);
+  apply({.cause = SuppressionCause::Complaint, .evidence = "told us", .at = now}, made);
+  EXPECT_EQ(made.placement.reason, Reason::SuppressedAddress);
+  EXPECT_EQ(made.placement.detail, "complaint on " + format_instant(now) + ": told us");
+  EXPECT_TRUE(made.delivery.body.empty());
+}
+
+}  // namespace
+}  // namespace postrider
