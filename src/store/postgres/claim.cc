@@ -69,7 +69,7 @@ Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimReques
       POSTRIDER_CHECK(found <= share.quota);
       const QueueGroup group{request.lane, request.channel, share.tenant};
       if (found == share.quota || !raced) continue;
-      floors(request.what).forget(group);
+      floors_.forget(group);
       rest.shares.push_back({share.tenant, share.quota - found, share.provider});
     }
     if (!rest.shares.empty()) add_from_the_front(c, now, rest, claims);
@@ -101,7 +101,7 @@ Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
       position.add_int8(lease.position);
       id.add_int8(lease.id);
       fence.add_int4(lease.fence);
-      for (common::Floors& each : floors_) each.forget({lease.lane, lease.channel, lease.tenant});
+      floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
     c.query("release", Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
     return Done{};
