@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -111,6 +112,7 @@ void write_finding_list(JsonWriter& json, const std::vector<Finding>& findings) 
 
 int too_many_errors(const std::vector<Finding>& findings) {
   const std::size_t errors = count(findings, FindingWeight::Error);
+  std::fflush(stdout);  // what was found stands before what follows from it
   return fail(fmt::format("{} error{} in the templates; nothing was changed", errors, errors == 1 ? "" : "s"));
 }
 

@@ -288,5 +288,36 @@ TEST_F(StoredTemplates, WhatIsNotSavedCanBePreviewedToo) {
   EXPECT_EQ(world.get("/api/v1/templates?channel=sms", world.key(Role::Viewer)).at("templates"), "[]");
 }
 
+TEST_F(StoredTemplates, TheAnswersAreThoseOfTheDocument) {
+  const auto document = JsonDocument::parse(world.get("/openapi.json", "").body);
+  ASSERT_TRUE(document);
+  using Names = std::set<std::string>;
+  const auto names = [](JsonView object) {
+    Names found;
+    for (const auto& [name, value] : object.members()) found.emplace(name);
+    return found;
+  };
+  const auto schema = [&](const std::string& name) {
+    return names(*document->root().find_path("components.schemas." + name + ".properties"));
+  };
+  const auto members = [&](const Answer& answer, const std::string& inside = "") {
+    const auto parsed = JsonDocument::parse(answer.body);
+    return names(inside.empty() ? parsed->root() : *parsed->root().find_path(inside));
+  };
+  const Answer saved = post(kTemplate);
+  const std::string id = saved.at("id");
+  EXPECT_EQ(members(saved), schema("SavedTemplate"));
+  EXPECT_EQ(members(get(id)), schema("Template"));
+  EXPECT_EQ(members(world.get("/api/v1/templates", world.key(Role::Viewer))), schema("TemplateList"));
+  EXPECT_EQ(members(preview(id, "{}")), schema("Preview"));
+  EXPECT_EQ(members(world.get("/api/message-templates/" + id, world.key(Role::Viewer))), schema("MessageTemplate"));
+  EXPECT_EQ(members(world.put("/api/message-templates/" + id, world.key(Role::Admin), "{}")),
+            schema("SavedMessageTemplate"));
+  EXPECT_EQ(members(world.remove(path(id), world.key(Role::Admin))), schema("TemplateRemoved"));
+  const std::string other = made(kTemplate);
+  EXPECT_EQ(members(world.remove("/api/message-templates/" + other, world.key(Role::Admin))),
+            schema("MessageTemplateRemoved"));
+}
+
 }  // namespace
 }  // namespace postrider::testing

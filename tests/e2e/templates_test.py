@@ -149,7 +149,7 @@ class Templates:
         self.write("broken.tpl", "---\nkey: other\nchannel: sms\nlocale: en-US\n---\n{{#open}}\n")
         for command in ("lint", "apply"):
             done = self.command("templates", command, folder, code=1)
-            self.assertIn("broken.tpl:6: error: other (sms), en-US, body:", done.stdout)
+            self.assertIn("broken.tpl: error: other (sms), en-US, body: line 6, column 1:", done.stdout)
             self.assertIn("other (sms), de-DE: has no text in de-DE", done.stdout)
             self.assertEqual(done.stderr, "postrider: 2 errors in the templates; nothing was changed\n")
         self.assertEqual([t["version"] for t in engine.request("GET", "/api/v1/templates")[1]["templates"]], [1])

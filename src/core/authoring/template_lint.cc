@@ -154,7 +154,10 @@ class Linter {
     const auto use = source_.channel ? CompiledText::Use::Whole : CompiledText::Use::Partial;
     const auto compiled = CompiledText::compile(content, use);
     if (!compiled) {
-      find_in(text, part, 1 + further, {.kind = FindingKind::Broken, .text = compiled.error().text});
+      // Compiled once more from where it stands in its file: the error then names the file's own line.
+      const std::string as_in_file = std::string(first_line(text, part) - 1 + further, '\n') + std::string{content};
+      const auto again = CompiledText::compile(as_in_file, use);
+      find_in(text, part, 0, {.kind = FindingKind::Broken, .text = (again ? compiled : again).error().text});
       return;
     }
     std::set<std::string> told;

@@ -171,6 +171,10 @@ TEST_F(Lint, WhatDoesNotCompileIsBroken) {
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].kind, FindingKind::Broken);
   EXPECT_NE(findings[0].text.find("line 2"), std::string::npos) << findings[0].text;
+  TemplateSource in_file = entry("line one\n{{#open}} never closed");
+  in_file.texts[0].origin = {.file = "made.tpl", .body_line = 9};
+  EXPECT_EQ(to_text(find({in_file})[0]),
+            "made.tpl: error: made (email), en-US, body: line 10, column 1: {{#open}} is never closed");
 }
 
 TEST_F(Lint, PartialsMustBeThere) {
