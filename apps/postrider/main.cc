@@ -16,6 +16,7 @@ struct Arguments {
   RenderCommand render;
   OperateOptions operate;
   KeysOptions keys;
+  PeopleOptions people;
   std::string id;
 };
 
@@ -94,6 +95,9 @@ void add_sending(CLI::App& app, Arguments& a, int& code) {
   send->add_option("--lane", a.send.lane, "priority, standard or bulk");
   send->add_option("--channel", a.send.channel, "direct message on this channel");
   send->add_option("--to", a.send.to, "recipient's address");
+  send->add_option("--contact", a.send.contact, "a contact's key: its address for the channel");
+  send->add_option("--list", a.send.list, "everybody on this list");
+  send->add_option("--category", a.send.category, "for preferences, such as marketing");
   send->add_option("--subject", a.send.subject, "of a direct message");
   send->add_option("--body", a.send.body, "of a direct message");
   send->add_option("--template", a.send.template_key, "template for a direct message");
@@ -169,6 +173,7 @@ int main(int argc, char** argv) {
   add_looking(app, a, code);
   add_rendering(app, a, code);
   add_operating(app, a, code);
+  add_people(app, {a.common, a.people, code});
   add_keys(app, a, code);
   add(
       app, "doctor", "Say what is wrong, and what to do", [&] { return run_doctor(a.common); }, code);

@@ -124,19 +124,21 @@ TEST_F(OpenApi, DescribesWhatIsAnswered) {
   EXPECT_EQ(answered("/api/v1/notifications", Role::Viewer, "notifications.0"), schema("ListItem"));
   EXPECT_EQ(answered("/api/v1/sandbox/messages", Role::Viewer, "messages.0"), schema("SandboxMessage"));
   const auto put = [&](const std::string& at, const std::string& body) {
-    const auto status = world.send({.method = "PUT",
-                                    .path = at,
-                                    .key = world.key(Role::Admin),
-                                    .body = body,
-                                    .headers = {{"content-type", "application/json"}}})
+    const auto status = world
+                            .send({.method = "PUT",
+                                   .path = at,
+                                   .key = world.key(Role::Admin),
+                                   .body = body,
+                                   .headers = {{"content-type", "application/json"}}})
                             .status;
     EXPECT_EQ(status, 201) << at;
   };
   put("/api/v1/contacts/ada", R"({"preferences":[{"allowed":false}]})");
   put("/api/v1/lists/team", "{}");
   EXPECT_EQ(world.post("/api/v1/lists/team/members", world.key(Role::Admin), R"({"contact":"ada"})").status, 200);
-  EXPECT_EQ(world.post("/api/v1/suppressions", world.key(Role::Operator),
-                       R"({"channel":"email","address":"a@example.org","evidence":"asked"})")
+  EXPECT_EQ(world
+                .post("/api/v1/suppressions", world.key(Role::Operator),
+                      R"({"channel":"email","address":"a@example.org","evidence":"asked"})")
                 .status,
             200);
   EXPECT_EQ(answered("/api/v1/contacts", Role::Viewer, ""), schema("ContactList"));
