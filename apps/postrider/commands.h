@@ -1,9 +1,14 @@
 // One function per command; main.cc only reads the arguments.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "context.h"
+
+namespace CLI {
+class App;
+}
 
 namespace postrider::app {
 
@@ -19,7 +24,8 @@ int run_migrate(const Common& common);
 struct SendOptions {
   std::string tenant = "default", type = {}, payload = "{}", payload_file = {}, entity_id = {}, version = {}, key = {},
               lane = {};
-  std::string channel = {}, to = {}, subject = {}, body = {}, template_key = {}, due_at = {}, expires_at = {};
+  std::string channel = {}, to = {}, contact = {}, list = {}, category = {}, subject = {}, body = {}, template_key = {},
+              due_at = {}, expires_at = {};
 };
 int run_send(const Common& common, const SendOptions& options);
 
@@ -77,6 +83,25 @@ struct SealOptions {
 int run_seal_keys(const Common& common, const SealOptions& options);
 /// A JSON object from a file (- is standard input) becomes a sealed box.
 int run_seal(const Common& common, const std::string& file);
+struct PeopleOptions {
+  std::string action = {};
+  std::string tenant = "default", name = {}, file = {}, why = {};
+  std::string address = {}, channel = {}, description = {}, evidence = {}, cause = "operator";
+  std::optional<std::string> full_name = {}, locale = {}, timezone = {}, quiet_hours = {};
+  std::vector<std::string> addresses = {}, attributes = {}, opt_out = {}, opt_in = {}, contacts = {};
+  int limit = 50;
+  int batch = 0;  // 0: the whole file at once
+  bool dry_run = false;
+};
+int run_contacts(const Common& common, const PeopleOptions& options);
+int run_lists(const Common& common, const PeopleOptions& options);
+int run_suppressions(const Common& common, const PeopleOptions& options);
+struct PeopleArguments {
+  const Common& common;
+  PeopleOptions& options;
+  int& code;
+};
+void add_people(CLI::App& app, const PeopleArguments& arguments);
 
 int run_doctor(const Common& common);
 int run_config_check(const Common& common);

@@ -9,6 +9,7 @@ namespace {
 
 // Whoever may open the store may see its addresses.
 constexpr Addresses kShown = Addresses::Plain;
+constexpr std::size_t kDeliveriesShown = 20;
 
 Result<std::optional<TenantId>> tenant_of(const Rules& rules, const std::string& name) {
   if (name.empty()) return std::optional<TenantId>{};
@@ -68,6 +69,22 @@ void print_item(const ListItem& item) {
              to_text(d.delivery.channel), item.type, d.delivery.recipient, words_of(d.reason));
 }
 
+// What a delivery knows about its recipient and its content, as far as there is something to know.
+std::string about(const Delivery& d) {
+  std::string out;
+  const auto add = [&](std::string_view what, std::string_view value) {
+    if (!value.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", what, value);
+  };
+  add("contact", d.contact);
+  add("category", d.category);
+  add("locale", d.locale);
+  add("quiet hours", d.quiet);
+  add("template", d.template_key);
+  if (d.template_id != 0) add("number", std::to_string(d.template_id));
+  if (d.template_version != 0) add("version", std::to_string(d.template_version));
+  return out;
+}
+
 }  // namespace
 
 int run_list(const Common& common, const ListOptions& options) {
@@ -97,8 +114,15 @@ int run_show(const Common& common, const std::string& id) {
     fmt::print("{}\n", message_json(*view, kShown));
     return 0;
   }
-  fmt::print("message   {}\ntype      {}\ntenant    {}\nstatus    {}\n\n", id, view->message.type,
+  fmt::print("message   {}\ntype      {}\ntenant    {}\nstatus    {}\n", id, view->message.type,
              view->message.tenant_name, message_status(*view));
+  const std::size_t shown = std::min<std::size_t>(view->deliveries.size(), kDeliveriesShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Delivery& d = view->deliveries[i].delivery;
+    fmt::print("delivery  {} to {}: {}\n", to_text(d.channel), d.recipient.empty() ? "nobody" : d.recipient, about(d));
+  }
+  if (shown < view->deliveries.size()) fmt::print("          … and {} more\n", view->deliveries.size() - shown);
+  fmt::print("\n");
   fmt::print("{}", story_text(explain_message(*view, kShown)));
   return 0;
 }

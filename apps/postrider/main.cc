@@ -19,6 +19,7 @@ struct Arguments {
   TemplatesOptions templates;
   SealOptions seal;
   std::string seal_file = "-";
+  PeopleOptions people;
   std::string id;
 };
 
@@ -97,6 +98,9 @@ void add_sending(CLI::App& app, Arguments& a, int& code) {
   send->add_option("--lane", a.send.lane, "priority, standard or bulk");
   send->add_option("--channel", a.send.channel, "direct message on this channel");
   send->add_option("--to", a.send.to, "recipient's address");
+  send->add_option("--contact", a.send.contact, "a contact's key: its address for the channel");
+  send->add_option("--list", a.send.list, "everybody on this list");
+  send->add_option("--category", a.send.category, "for preferences, such as marketing");
   send->add_option("--subject", a.send.subject, "of a direct message");
   send->add_option("--body", a.send.body, "of a direct message");
   send->add_option("--template", a.send.template_key, "template for a direct message");
@@ -232,6 +236,7 @@ int main(int argc, char** argv) {
   add_rendering(app, a, code);
   add_operating(app, a, code);
   add_templates(app, a, code);
+  add_people(app, {a.common, a.people, code});
   add_keys(app, a, code);
   auto* seal = add(
       app, "seal", "Make a sealed box of a JSON object, for the outbox",

@@ -23,6 +23,9 @@ int run_send(const Common& common, const SendOptions& options) {
   row.lane = options.lane;
   row.channel = options.channel;
   row.recipient = options.to;
+  row.contact = options.contact;
+  row.list = options.list;
+  row.category = options.category;
   row.subject = options.subject;
   row.body = options.body;
   row.template_key = options.template_key;
