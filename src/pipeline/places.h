@@ -65,9 +65,7 @@ class Places {
   }
   void set_open(ProviderId provider, bool open) { set_open_lanes(provider, open ? static_cast<int>(Lane::Bulk) : 0); }
   /// Only for lanes more urgent than the most urgent one that waits.
-  void set_open_before(ProviderId provider, Lane waiting) {
-    set_open_lanes(provider, static_cast<int>(waiting) - 1);
-  }
+  void set_open_before(ProviderId provider, Lane waiting) { set_open_lanes(provider, static_cast<int>(waiting) - 1); }
 
  private:
   struct Room {

@@ -52,7 +52,8 @@ class RandomRun {
   void own_one() {
     const int through = provider();
     const auto id = static_cast<ProviderId>(through);
-    if (!world_.places.may_own(id, Lane::Standard) || world_.places.free(id) * 4 <= world_.rules.provider(id)->window) return;
+    if (!world_.places.may_own(id, Lane::Standard) || world_.places.free(id) * 4 <= world_.rules.provider(id)->window)
+      return;
     world_.own(world_.queue(1, Lane::Priority, tenant(), through).front());
   }
   void end_one() {
