@@ -172,6 +172,7 @@ Result<Done> Service::start() {
       .roles = roles_,
       .node_name = config_.node_name.empty() ? fmt::format("{}-{}", host.data(), ::getpid()) : config_.node_name,
       .context = context_.get(),
+      .secrets = seal_.get(),
       .on_start_anew = [this] { start_anew_.store(true); }};
   POSTRIDER_TRY(engine, Engine::start(std::move(parts)));
   engine_ = std::move(engine);
@@ -196,6 +197,7 @@ Result<Done> Service::start_api() {
       .ids = engine_->ids(),
       .local_providers = providers_.local,
       .seed = entropy(),
+      .waits = [this] { return engine_->counts().waits; },
       .sealer = seal_.get(),
       .catalog_changed = [this] { engine_->catalog_changed(); },
       .is_locale = &is_known_locale};

@@ -136,7 +136,9 @@ class Teller {
   static std::string standing(const DeliveryView& view) {
     const std::string why = fmt::format("{}{}", words_of(view.reason), in_brackets(view.detail));
     switch (view.state) {
-      case DeliveryState::Queued: return "it waits for its turn.";
+      case DeliveryState::Queued:
+        if (view.reason != Reason::Waiting) return fmt::format("{}.", why);
+        return "it waits for its turn.";
       case DeliveryState::Sending: return fmt::format("a call through {} may be under way.", view.provider);
       case DeliveryState::Sent: return fmt::format("sent; {}. Whether it arrived is not known yet.", why);
       case DeliveryState::Delivered: return fmt::format("delivered; {}.", why);

@@ -23,6 +23,19 @@ HttpOut json_answer(std::string body) {
   return out;
 }
 
+// What a limit holds back stays in the queue as it is; only this node's engine knows why.
+void say_waits(const ApiParts& parts, MessageView& view) {
+  for (DeliveryView& each : view.deliveries) {
+    if (each.state != DeliveryState::Queued) continue;
+    const QueueGroup group{each.delivery.lane, each.delivery.channel, each.delivery.tenant};
+    for (const LimitWait& wait : parts.waits()) {
+      if (wait.group != group) continue;
+      each.reason = wait.reason;
+      each.detail = wait.detail;
+    }
+  }
+}
+
 // An id that cannot be one is answered like one that is not there.
 std::variant<MessageView, ApiError> find_message(const ApiParts& parts, Worker& worker, const Caller& caller,
                                                  const std::string* tenant_named, std::string_view id) {
@@ -34,6 +47,7 @@ std::variant<MessageView, ApiError> find_message(const ApiParts& parts, Worker& 
   if (!session) return store_failed(worker, session.error());
   auto view = (*session)->message(std::get<std::optional<TenantId>>(about), *uuid);
   if (!view) return store_failed(worker, view.error());
+  say_waits(parts, *view);
   return std::move(*view);
 }
 

@@ -9,6 +9,7 @@
 #include "core/rules.h"
 #include "ports/clock.h"
 #include "ports/secrets.h"
+#include "pipeline/dispatch.h"
 #include "ports/store.h"
 
 namespace postrider {
@@ -35,6 +36,7 @@ struct ApiParts {
   IdSource& ids;
   std::vector<ProviderId> local_providers = {};  // sandbox and shim
   std::uint64_t seed = 0;                        // for the ids of new messages
+  std::function<std::vector<LimitWait>()> waits = [] { return std::vector<LimitWait>{}; };  // must not wait
   SecretSealer* sealer = nullptr;                // null: secrets are refused
   /// Stored templates changed: this node's engine reads them again before its next message.
   std::function<void()> catalog_changed = [] {};

@@ -345,7 +345,10 @@ class Expander {
     const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
     if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
     if (!(*text)->locale.empty()) d.locale = (*text)->locale;
-    if (plan.content->uses_secret) return suppress(made, {Reason::SecretMissing, "no key opens sealed secrets here"});
+    if (is_late(made, *plan.content)) {
+      d.rendering = Rendering::Late;
+      return;
+    }
     const std::string_view zone = plan.contact != nullptr ? plan.contact->timezone : std::string_view{};
     const Author author{rules_, with_.templates, *tenant_, route_, d.channel, d.locale, zone};
     std::optional<JsonDocument> own_data;
@@ -353,6 +356,12 @@ class Expander {
     auto written = write_content(*plan.content, own_data ? own_data->root() : data_, author);
     if (const auto* refused = std::get_if<Unwritable>(&written)) return suppress(made, *refused);
     take(made.delivery, std::get<Content>(std::move(written)));
+  }
+
+  [[nodiscard]] bool is_late(const NewDelivery& made, const Template& content) const {
+    if (content.uses_secret || (route_ != nullptr && route_->rendering == Rendering::Late)) return true;
+    // What waits is written from the record as it is then.
+    return route_ != nullptr && route_->context && made.placement.state == DeliveryState::Retrying;
   }
 
   std::optional<JsonDocument> data_for(const Contact& contact) {

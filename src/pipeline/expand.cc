@@ -220,13 +220,13 @@ Result<Done> ExpandStage::suppress(const std::vector<ExpandedDelivery*>& live) {
 void ExpandStage::own(ExpandedMessage& expanded) {
   if (parts_.places == nullptr) return;
   const Tenant* tenant = parts_.rules.tenant(expanded.message.tenant);
-  if (tenant == nullptr) return;
+  if (tenant == nullptr || tenant->limit.limits()) return;  // What is limited is claimed: only there it is counted.
   for (ExpandedDelivery& entry : expanded.deliveries) {
     const Delivery& d = entry.made.delivery;
     // At-most-once rows are claimed only for a free connection: a crash must leave few of them unclear.
     if (entry.made.placement.state != DeliveryState::Queued || d.guarantee == Guarantee::AtMostOnce) continue;
     const ProviderRule* provider = parts_.rules.first_provider(*tenant, d.channel);
-    if (provider == nullptr || !parts_.places->may_own(provider->id, d.lane)) continue;
+    if (provider == nullptr || provider->limit.limits() || !parts_.places->may_own(provider->id, d.lane)) continue;
     if (parts_.places->reserve(provider->id, 1, d.lane) == 0) continue;
     entry.own_provider = provider->id;
     ++reserved_[provider->id];

@@ -165,6 +165,10 @@ struct AttemptEnd {  // one row of `attempt`
   Instant started_at = {};
   Instant ended_at = {};
 };
+struct LateRendering {
+  int template_version = 0;
+  std::string locale = {}, subject = {}, body = {}, html = {}, warnings = {};
+};
 struct Completion {
   Lease lease = {};
   Verdict verdict = {};  // state Sent, Delivered, Retrying, Parked, Expired, Cancelled or Suppressed
@@ -173,6 +177,7 @@ struct Completion {
   std::optional<AttemptEnd> attempt = {};  // none when no call was made (expired, cancelled before the call)
   int attempt_fence = 0;    // the fence of the call: the lease's own, or one less when the node that called was lost
   std::string detail = {};  // kept with parked and settled rows
+  std::optional<LateRendering> rendered = {};  // what was sent, where it was written late and may be kept
 };
 enum class Recorded : std::uint8_t { Applied, Stale };
 
@@ -313,9 +318,17 @@ struct QueueStats {
   std::optional<Instant> oldest = {};
 };
 
+/// A delivery that is written just before it is sent, and its message with the sealed secret.
+struct LateDelivery {
+  Delivery delivery = {};
+  Message message = {};
+};
+
 class ReadStore {
  public:
   virtual ~ReadStore() = default;
+  /// These deliveries with everything that writing them takes, in the order asked for. Corrupt when one is not there.
+  virtual Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) = 0;
   /// The whole story of one message. `tenant` empty: any tenant. NotFound also when it is another tenant's.
   virtual Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) = 0;
   /// Newest first. Rows still in the outbox are listed as pending messages (id = 0 keyset: only on the first page, at

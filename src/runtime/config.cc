@@ -466,6 +466,10 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     rule.connections = endpoint.connections_max;
     rule.ahead = rule.connections;
     rule.limit = provider.limit;
+    if (rule.limit.concurrency > 0) {  // nothing waits in the transport then: it would be one call too many
+      rule.connections = std::min(rule.connections, rule.limit.concurrency);
+      rule.ahead = 0;
+    }
     const auto value = [&](const char* key) {
       const auto found = provider.settings.values.find(key);
       return found == provider.settings.values.end() ? std::string{} : found->second;

@@ -19,6 +19,12 @@ std::optional<LocaleMatching> parse_matching(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<Rendering> parse_rendering(std::string_view text) {
+  if (text == "early") return Rendering::Early;
+  if (text == "late") return Rendering::Late;
+  return std::nullopt;
+}
+
 // A duration with a sign: "-24h" is a day before.
 std::optional<Duration> parse_offset(std::string_view text) {
   const bool before = text.starts_with('-');
@@ -160,6 +166,7 @@ Route read_route_table(TomlTable& table, const std::vector<DatabaseConfig>& data
   route.date_format = table.text_or("date_format", "");
   route.contact_field = table.text_or("contact", "");
   route.list = table.text_or("list", "");
+  route.rendering = table.word<Rendering>("render", parse_rendering, "early, late").value_or(Rendering::Early);
   route.keys = table.texts("keys");
   read_recipients(table.table("recipients"), route);
   read_scopes(table.tables("scopes"), route);

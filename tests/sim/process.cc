@@ -142,6 +142,8 @@ void Process::carry_out(std::vector<DispatchEffect> effects) {
       for (Call& call : start->calls) world_.network().start(*this, std::move(call));
     } else if (auto* abort = std::get_if<effect::Abort>(&effect)) {
       for (const CallId id : abort->calls) world_.network().abort(*this, id);
+    } else if (std::holds_alternative<effect::Prepare>(effect)) {
+      POSTRIDER_DIE("no route of this world writes late");
     } else if (auto* record = std::get_if<effect::Record>(&effect)) {
       writes_.push_back({.record = std::move(record->completions)});
       pump_writes();

@@ -44,6 +44,9 @@ class SimSession final : public ContentForwards {
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override {
     return real_->providers(names);
   }
+  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override {
+    return real_->late_deliveries(ids);
+  }
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override {
     return real_->message(tenant, id);
   }

@@ -93,4 +93,23 @@ QueueStats count_waiting(Connection& c, std::optional<TenantId> tenant) {
   return stats;
 }
 
+template <class Connection>
+std::vector<LateDelivery> read_late_deliveries(Connection& c, std::span<const RowId> ids) {
+  std::vector<LateDelivery> found;
+  found.reserve(ids.size());
+  for (const RowId id : ids) {
+    LateDelivery late;
+    {
+      auto rows = c.use("delivery_of").query(id);
+      if (!rows.next()) c.fail_corrupt("a held delivery that is not there");
+      late.delivery = read_whole_delivery(rows);
+    }
+    auto rows = c.use("message_of").query(late.delivery.message);
+    if (!rows.next()) c.fail_corrupt("a delivery without its message");
+    late.message = read_message(rows);
+    found.push_back(std::move(late));
+  }
+  return found;
+}
+
 }  // namespace postrider::common

@@ -118,6 +118,7 @@ struct ModelDatabase {
   std::map<RowId, std::string> secrets;
   std::map<RowId, Delivery> deliveries;
   std::multimap<RowId, RowId> deliveries_of;  // message -> delivery
+  std::map<RowId, LateRendering> renderings;
 
   std::map<QueueKey, QueueRow> queue;
   std::map<DeferredKey, WaitingRow> deferred;

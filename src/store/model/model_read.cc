@@ -223,4 +223,17 @@ Result<QueueStats> ModelSession::stats(std::optional<TenantId> tenant) {
   return stats;
 }
 
+Result<std::vector<LateDelivery>> ModelSession::late_deliveries(std::span<const RowId> ids) {
+  const Held db = hold();
+  std::vector<LateDelivery> found;
+  for (const RowId id : ids) {
+    const auto delivery = db->deliveries.find(id);
+    if (delivery == db->deliveries.end()) return Error{ErrorCode::Corrupt, "a held delivery that is not there"};
+    Message message = db->messages.at(delivery->second.message);
+    if (const auto secret = db->secrets.find(message.id); secret != db->secrets.end()) message.sealed = secret->second;
+    found.push_back({delivery->second, std::move(message)});
+  }
+  return found;
+}
+
 }  // namespace postrider::model

@@ -41,6 +41,7 @@ Result<std::vector<SandboxItem>> PostgresSession::sandbox(std::optional<TenantId
       item.calls = rows.small(i, 3);
       auto delivery = c.use("delivery_of").query(item.id);
       if (delivery.next()) item.delivery = common::read_whole_delivery(delivery);
+      common::add_rendering(c, item.delivery);
     }
     return items;
   });
@@ -132,6 +133,10 @@ Result<Done> PostgresSession::revoke_key(Instant now, std::int64_t id) {
     c.use("key_revoke").run(id, now);
     return Done{};
   });
+}
+
+Result<std::vector<LateDelivery>> PostgresSession::late_deliveries(std::span<const RowId> ids) {
+  return read([&](Connection& c) { return common::read_late_deliveries(c, ids); });
 }
 
 }  // namespace postrider::postgres

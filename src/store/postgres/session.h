@@ -61,6 +61,7 @@ class PostgresSession final : public StoreSession {
   Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override;
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override;
 
+  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
   Result<std::vector<ListItem>> list(const ListFilter& filter) override;
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,

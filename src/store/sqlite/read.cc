@@ -48,6 +48,7 @@ Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> 
     for (SandboxItem& item : items) {
       Rows rows = c.use("delivery_of").query(item.id);
       if (rows.next()) item.delivery = common::read_whole_delivery(rows);
+      common::add_rendering(c, item.delivery);
     }
     return items;
   });
@@ -55,6 +56,10 @@ Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> 
 
 Result<QueueStats> SqliteSession::stats(std::optional<TenantId> tenant) {
   return read([&](Connection& c) { return common::count_waiting(c, tenant); });
+}
+
+Result<std::vector<LateDelivery>> SqliteSession::late_deliveries(std::span<const RowId> ids) {
+  return read([&](Connection& c) { return common::read_late_deliveries(c, ids); });
 }
 
 }  // namespace postrider::sqlite
