@@ -28,7 +28,7 @@ class Templates : public Conformance {
   [[nodiscard]] OperatorAction by(TenantId tenant) const { return {.actor = "bo", .why = "x", .tenant = tenant}; }
 
   ExpandDecision refers_to(std::int64_t id) {
-    return [this, id, decide = w.decide(w.a)](std::span<const OutboxRow> rows) {
+    return [id, decide = w.decide(w.a)](std::span<const OutboxRow> rows) {
       auto decided = decide(rows);
       for (ExpandedMessage& message : decided) {
         for (ExpandedDelivery& d : message.deliveries) {
