@@ -345,7 +345,7 @@ class Expander {
     const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
     if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
     if (!(*text)->locale.empty()) d.locale = (*text)->locale;
-    if (plan.content->uses_secret) return suppress(made, {Reason::SecretMissing, "no key opens sealed secrets here"});
+    if (plan.content->uses_secret) return suppress(made, {Reason::SecretMissing, "sealed secrets are not opened yet"});
     const std::string_view zone = plan.contact != nullptr ? plan.contact->timezone : std::string_view{};
     const Author author{rules_, with_.templates, *tenant_, route_, d.channel, d.locale, zone};
     std::optional<JsonDocument> own_data;
@@ -396,9 +396,10 @@ class Expander {
     return w.end_object().take();
   }
 
-  // One word for the whole message: it failed for want of a recipient or a template only when no channel has one.
+  // One word for the whole message: it failed for want of a recipient, a template or a secret only when every channel
+  // lacks it. A failed message can be replayed, and keeps its sealed secret until then.
   static void conclude(Expansion& out) {
-    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound}) {
+    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound, Reason::SecretMissing}) {
       const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [&](const NewDelivery& d) {
         return d.placement.state == DeliveryState::Suppressed && d.placement.reason == reason;
       });
