@@ -75,7 +75,7 @@ std::optional<ApiError> read_texts(JsonView root, TemplateSource& source) {
 }
 
 constexpr std::array<std::string_view, 8> kTemplateFields{"key",        "name",     "type",   "channel",
-                                                  "scope_type", "scope_id", "active", "texts"};
+                                                          "scope_type", "scope_id", "active", "texts"};
 constexpr std::array<std::string_view, 5> kPreviewFields{"data", "message", "locale", "version", "timezone"};
 constexpr std::array<std::string_view, 5> kUnsavedFields{"template", "data", "message", "locale", "timezone"};
 

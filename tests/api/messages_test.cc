@@ -311,7 +311,8 @@ TEST(Idempotency, TheSameKeyWithAnotherContentIsRefusedWithTheFirstId) {
   World world;
   const std::string key = world.key(Role::Producer);
   const Answer first = world.post(kMessages, key, R"({"type":"a","idempotency_key":"k"})");
-  const Answer other = world.post(kMessages, key, R"([{"type":"new"},{"type":"b","idempotency_key":"k"},{"type":"new"}])");
+  const Answer other =
+      world.post(kMessages, key, R"([{"type":"new"},{"type":"b","idempotency_key":"k"},{"type":"new"}])");
   EXPECT_EQ(other.status, 422);
   EXPECT_EQ(other.code(), "IDEMPOTENCY_KEY_REUSED");
   EXPECT_EQ(other.at("error.index"), "1");
@@ -351,7 +352,8 @@ TEST(Idempotency, TheHeaderIsForASingleMessageAndMustAgree) {
   EXPECT_EQ(world.post(kMessages, key, R"({"type":"a","idempotency_key":"x"})", {{"idempotency-key", "k"}}).code(),
             "INVALID_HEADER");
   EXPECT_EQ(world.stored(), 0U);
-  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a","idempotency_key":"k"})", {{"idempotency-key", "k"}}).status, 202);
+  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a","idempotency_key":"k"})", {{"idempotency-key", "k"}}).status,
+            202);
 }
 
 }  // namespace

@@ -84,10 +84,10 @@ TEST_F(SuppressionsApi, WhatWaitsEndsAndWhatComesIsNotSent) {
 TEST_F(SuppressionsApi, TenantsHaveTheirOwn) {
   add(R"({"channel":"email","address":"ada@example.org","evidence":"clicked"})");
   EXPECT_EQ(w.get(kSuppressions, w.foreign_key(Role::Operator)).at("suppressions"), "[]");
-  EXPECT_EQ(
-      w.change("DELETE", kSuppressions, w.foreign_key(Role::Operator), R"({"channel":"email","address":"ada@example.org"})")
-          .status,
-      404);
+  EXPECT_EQ(w.change("DELETE", kSuppressions, w.foreign_key(Role::Operator),
+                     R"({"channel":"email","address":"ada@example.org"})")
+                .status,
+            404);
 }
 
 }  // namespace

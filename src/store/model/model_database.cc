@@ -27,8 +27,8 @@ void ModelDatabase::defer(Instant due_at, RowId id, WaitingRow row) {
 
 std::map<QueueKey, QueueRow>::iterator ModelDatabase::find_held(const Lease& l) {
   const auto at = queue.find({{l.lane, l.channel, l.tenant}, l.position});
-  const bool held = at != queue.end() && at->second.id == l.id &&
-                    (at->second.fence == l.fence || canary("no_fence")) && at->second.node != 0;
+  const bool held = at != queue.end() && at->second.id == l.id && (at->second.fence == l.fence || canary("no_fence")) &&
+                    at->second.node != 0;
   return held ? at : queue.end();
 }
 

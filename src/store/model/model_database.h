@@ -154,7 +154,7 @@ struct ModelDatabase {
   std::optional<WaitingRow> take_deferred(RowId id);  // deliveries only, not expand work
   std::map<QueueKey, QueueRow>::iterator find_queued(RowId id);
   std::map<QueueKey, QueueRow>::iterator find_held(const Lease& lease);  // end() when the lease was lost
-  bool drop_waiting(RowId id);  // from the queue, when nobody holds it
+  bool drop_waiting(RowId id);                                           // from the queue, when nobody holds it
   void settle(RowId id, SettledRow row);
   void drop_secret_if_done(RowId message);
 };
