@@ -18,7 +18,7 @@ struct Field {
   std::string OutboxRow::*place;
   Takes takes = Takes::Text;
 };
-constexpr std::array kFields{
+constexpr std::array kMessageFields{
     Field{"id", &OutboxRow::id},
     Field{"tenant", &OutboxRow::tenant},
     Field{"topic", &OutboxRow::topic},
@@ -173,7 +173,7 @@ std::variant<OutboxRow, ApiError> read_message(JsonView json, SecretSealer* seal
       source = value;  // last, so that it is seen whether the flat fields were given too
     } else if (name == "secret") {
       if (value.kind() != JsonKind::Null) secret = value;
-    } else if (auto wrong = read_member(kFields, name, value, row)) {
+    } else if (auto wrong = read_member(kMessageFields, name, value, row)) {
       return std::move(*wrong);
     }
   }

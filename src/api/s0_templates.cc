@@ -62,7 +62,7 @@ void write_row(JsonWriter& json, const StoredTemplate& entry, const TemplateSour
   json.member("scopeType", source.scope_type).member("scopeId", source.scope_id);
 }
 
-constexpr std::array<std::string_view, 12> kFields{
+constexpr std::array<std::string_view, 12> kS0Fields{
     "id",       "eventType", "channel", "body", "subject", "isActive", "templateVersion",
     "language", "scopeType", "scopeId", "name", "key"};
 
@@ -191,7 +191,7 @@ Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRe
 Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto body = read_object(request.in, kFields);
+  const auto body = read_object(request.in, kS0Fields);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
   const Tenant& tenant = r.writing_tenant(r.tenant().value_or(0));
   Wanted wanted;
@@ -219,7 +219,7 @@ Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRe
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
   const auto id = read_template_id(request);
   if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto body = read_object(request.in, kFields);
+  const auto body = read_object(request.in, kS0Fields);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
   const auto found = r.find(std::get<std::int64_t>(id), 0);
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;

@@ -9,7 +9,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::string_view kFields = "channel, address, cause and evidence";
+constexpr std::string_view kItemFields = "channel, address, cause and evidence";
 
 std::optional<ApiError> read_cause(JsonView value, std::size_t index, Suppression& into) {
   const auto text = value.text();
@@ -29,7 +29,7 @@ std::variant<Suppression, ApiError> read_one(JsonView json, std::size_t index, T
   const auto other = [&](std::string_view name, JsonView value) -> std::optional<ApiError> {
     if (evidence == Evidence::NotAsked) return unknown_item_field(name, "channel and address", index);
     if (name == "cause") return read_cause(value, index, out);
-    if (name != "evidence") return unknown_item_field(name, kFields, index);
+    if (name != "evidence") return unknown_item_field(name, kItemFields, index);
     auto text = text_of(name, value);
     if (const auto* wrong = std::get_if<FieldProblem>(&text)) return wrong_item(*wrong, index);
     out.evidence = std::get<std::string>(std::move(text));

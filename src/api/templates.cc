@@ -74,8 +74,8 @@ std::optional<ApiError> read_texts(JsonView root, TemplateSource& source) {
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 8> kFields{"key",        "name",     "type",   "channel",
-                                                  "scope_type", "scope_id", "active", "texts"};
+constexpr std::array<std::string_view, 8> kTemplateFields{"key",        "name",     "type",   "channel",
+                                                          "scope_type", "scope_id", "active", "texts"};
 constexpr std::array<std::string_view, 5> kPreviewFields{"data", "message", "locale", "version", "timezone"};
 constexpr std::array<std::string_view, 5> kUnsavedFields{"template", "data", "message", "locale", "timezone"};
 
@@ -275,7 +275,7 @@ Answered get_template(const ApiParts& parts, Worker& worker, const ApiRequest& r
 Answered post_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto body = read_object(request.in, kFields);
+  const auto body = read_object(request.in, kTemplateFields);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
   TemplateSource source;
   if (r.tenant()) source.tenant = r.writing_tenant(*r.tenant()).name;
@@ -290,7 +290,7 @@ Answered put_template(const ApiParts& parts, Worker& worker, const ApiRequest& r
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
   const auto id = read_template_id(request);
   if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto body = read_object(request.in, kFields);
+  const auto body = read_object(request.in, kTemplateFields);
   if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
   const auto found = r.find(std::get<std::int64_t>(id), 0);
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
@@ -343,7 +343,7 @@ Answered preview_unsaved(const ApiParts& parts, Worker& worker, const ApiRequest
   const auto given = root.find("template");
   if (!given || !given->is_object()) return wrong_template("template", "must be an object: channel, texts, …");
   for (const auto& [name, value] : given->members()) {
-    if (std::find(kFields.begin(), kFields.end(), name) == kFields.end())
+    if (std::find(kTemplateFields.begin(), kTemplateFields.end(), name) == kTemplateFields.end())
       return ApiError{.code = ApiErrorCode::UnknownField,
                       .message = fmt::format("\"{}\" is not a field of a template", excerpt(name, 60)),
                       .field = "template." + excerpt(name, 60)};

@@ -37,7 +37,8 @@ void take_apostrophe_off(std::string& cell) {
 
 void append_cell(std::string& out, std::string_view cell) {
   const bool guarded = is_dangerous(cell) && !is_plain_number(cell);
-  const bool quoted = cell.find_first_of(",\"\r\n") != std::string_view::npos;
+  // A byte order mark at the beginning of a file belongs to nobody; within quotation marks it is the cell's own.
+  const bool quoted = cell.find_first_of(",\"\r\n") != std::string_view::npos || cell.starts_with(kByteOrderMark);
   if (quoted) out += '"';
   if (guarded) out += '\'';
   for (const char c : cell) {

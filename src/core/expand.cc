@@ -405,9 +405,10 @@ class Expander {
     return w.end_object().take();
   }
 
-  // One word for the whole message: it failed for want of a recipient or a template only when no channel has one.
+  // One word for the whole message: it failed for want of a recipient, a template or a secret only when every channel
+  // lacks it. A failed message can be replayed, and keeps its sealed secret until then.
   static void conclude(Expansion& out) {
-    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound}) {
+    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound, Reason::SecretMissing}) {
       const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [&](const NewDelivery& d) {
         return d.placement.state == DeliveryState::Suppressed && d.placement.reason == reason;
       });

@@ -102,22 +102,25 @@ const Template* TemplateSet::better(const Template* a, const Template* b, const 
 
 std::vector<const Template*> TemplateSet::for_event(std::string_view tenant, std::string_view type,
                                                     const EventScopes& scopes) const {
-  std::map<Channel, const Template*> chosen;
+  std::vector<const Template*> chosen;
+  std::size_t of_tenant = 0;  // the common ones only fill channels that the tenant's own leave
   for (const std::string_view owner : {tenant, std::string_view{}}) {
     const auto found = by_type_.find({std::string{owner}, std::string{type}});
     if (found == by_type_.end()) continue;
-    std::map<Channel, const Template*> own;
+    of_tenant = chosen.size();
     for (const std::size_t i : found->second) {
       const Template* candidate = &templates_[i];
-      if (const Template* best = better(own[candidate->channel], candidate, scopes)) own[candidate->channel] = best;
-    }
-    for (const auto& [channel, best] : own) {
-      if (best != nullptr) chosen.emplace(channel, best);
+      const auto same = std::find_if(chosen.begin(), chosen.end(),
+                                     [&](const Template* t) { return t->channel == candidate->channel; });
+      if (same == chosen.end()) {
+        if (better(nullptr, candidate, scopes) != nullptr) chosen.push_back(candidate);
+      } else if (same - chosen.begin() >= static_cast<std::ptrdiff_t>(of_tenant)) {
+        *same = better(*same, candidate, scopes);
+      }
     }
   }
-  std::vector<const Template*> out;
-  for (const auto& [channel, best] : chosen) out.push_back(best);
-  return out;
+  std::sort(chosen.begin(), chosen.end(), [](const Template* a, const Template* b) { return a->channel < b->channel; });
+  return chosen;
 }
 
 const Template* TemplateSet::by_key(std::string_view tenant, std::string_view key, Channel channel,

@@ -1,7 +1,5 @@
 #include "pipeline/dispatch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -43,19 +41,14 @@ std::string provider_key(const Delivery& delivery, std::string_view provider_nam
 }
 
 Dispatcher::Dispatcher(Parts parts, Moment at, std::uint64_t seed)
-    : parts_(parts), random_(seed), last_beat_(at.steady) {
+    : parts_(parts), random_(seed), limits_(parts.rules, at.steady), last_beat_(at.steady) {
   for (const ProviderRule& rule : parts_.rules.providers) {
     Desk desk;
     desk.rule = &rule;
     const auto adapter = parts_.providers.find(rule.id);
     POSTRIDER_CHECK(adapter != parts_.providers.end());
     desk.adapter = adapter->second;
-    desk.tokens = TokenBucket{{rule.limit.per_second, rule.limit.burst}, at.steady};
     desks_.emplace(rule.id, std::move(desk));
-  }
-  for (const Tenant& tenant : parts_.rules.tenants) {
-    if (!tenant.limit.limits()) continue;
-    guests_[tenant.id] = {&tenant, TokenBucket{{tenant.limit.per_second, tenant.limit.burst}, at.steady}};
   }
   any_at_most_once_ = std::any_of(parts_.rules.routes.begin(), parts_.rules.routes.end(),
                                   [](const Route& route) { return route.guarantee == Guarantee::AtMostOnce; });
@@ -106,7 +99,7 @@ void Dispatcher::take(event::Claimed claimed, Moment) {
   for (const TenantShare& share : claimed.request.shares) {
     const int received = got[share.tenant];
     parts_.places.give_back(share.provider, share.quota - received);
-    count_back(share.provider, share.tenant, share.quota - received);
+    limits_.count_back(share.provider, share.tenant, share.quota - received);
     if (received < share.quota) forget(claimed.request, share.tenant, Unless::MoreWasSaid);
   }
   for (Claim& claim : claimed.claims) admit(std::move(claim));
@@ -116,7 +109,7 @@ void Dispatcher::take(event::ClaimFailed failed, Moment) {
   --claims_open_;
   for (const TenantShare& share : failed.request.shares) {
     parts_.places.give_back(share.provider, share.quota);
-    count_back(share.provider, share.tenant, share.quota);
+    limits_.count_back(share.provider, share.tenant, share.quota);
     forget(failed.request, share.tenant,
            Unless::Nothing);  // The next look at the heads finds them again: no busy loop.
   }
@@ -182,7 +175,7 @@ void Dispatcher::take(event::ReleaseDone done, Moment at) {
 
 void Dispatcher::take(event::Beat beat, Moment at) {
   last_beat_ = std::max(last_beat_, beat.at.value_or(at.steady));
-  nodes_ = std::max(1, beat.nodes);
+  limits_.set_nodes(beat.nodes);
 }
 
 void Dispatcher::take(event::Tick, Moment at) {
@@ -232,7 +225,7 @@ void Dispatcher::admit(Claim claim) {
 void Dispatcher::free_slot(std::uint32_t slot) {
   Flight& flight = flights_[slot];
   parts_.places.give_back(flight.claim.lease.provider, 1);
-  if (const auto guest = guests_.find(flight.claim.lease.tenant); guest != guests_.end()) --guest->second.held;
+  limits_.let_go(flight.claim.lease.tenant);
   flight.claim = Claim{};
   flight.calling = false;
   flight.preparing = false;
@@ -315,6 +308,7 @@ bool Dispatcher::wants_text(std::uint32_t slot) {
   Flight& flight = flights_[slot];
   if (flight.claim.delivery.rendering != Rendering::Late || flight.late) return false;
   flight.preparing = true;
+  ++desk_of(flight.claim.lease.provider)->preparing[lane_index(flight.claim.lease.lane)];
   to_prepare_.push_back({call_id(slot, flight.generation), flight.claim.delivery.id});
   return true;
 }
@@ -331,6 +325,7 @@ void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) 
   Flight& flight = flights_[slot];
   flight.preparing = false;
   Desk& desk = *desk_of(flight.claim.lease.provider);
+  --desk.preparing[lane_index(flight.claim.lease.lane)];
   if (stopping_) {
     to_release_.push_back(flight.claim.lease);
     free_slot(slot);
@@ -515,62 +510,18 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
   }
 }
 
-// How much of the quota the limits let through; the rest of its places is free again. What is let through is counted at
-// once, so that claims under way are not counted twice.
-int Dispatcher::allow(Desk& desk, const QueueGroup& group, int quota, Moment at) {
-  const auto guest = guests_.find(group.tenant);
-  if (guest == guests_.end() && !desk.rule->limit.limits()) return quota;
-  int allowed = desk.tokens.allows(quota, at.steady, nodes_);
-  std::optional<LimitWait> wait;
-  if (allowed == 0) {
-    wait = {group, Reason::LimitedByRate,
-            fmt::format("provider {}: {:g} a second", desk.rule->name, desk.rule->limit.per_second)};
-  }
-  if (guest != guests_.end()) {
-    const Limit& limit = guest->second.rule->limit;
-    const int by_rate = guest->second.tokens.allows(allowed, at.steady, nodes_);
-    const int room = limit.concurrency > 0 ? std::max(0, limit.concurrency - guest->second.held) : by_rate;
-    if (allowed > 0 && by_rate == 0) {
-      wait = {group, Reason::LimitedByRate,
-              fmt::format("tenant {}: {:g} a second", guest->second.rule->name, limit.per_second)};
-    } else if (allowed > 0 && room == 0) {
-      wait = {group, Reason::LimitedByConcurrency,
-              fmt::format("tenant {}: {} at a time", guest->second.rule->name, limit.concurrency)};
-    }
-    allowed = std::min(by_rate, room);
-    guest->second.tokens.take(allowed);
-    guest->second.held += allowed;
-  }
-  desk.tokens.take(allowed);
+// How much of the quota the limits let through; the rest of its places is free again.
+int Dispatcher::allow(const Desk& desk, const QueueGroup& group, int quota, Moment at) {
+  const int allowed = limits_.allow(*desk.rule, group, quota, at.steady);
   parts_.places.give_back(desk.rule->id, quota - allowed);
-  note_wait(group, std::move(wait));
   return allowed;
-}
-
-void Dispatcher::count_back(ProviderId provider, TenantId tenant, int count) {
-  if (count == 0) return;
-  desk_of(provider)->tokens.give_back(count);
-  const auto guest = guests_.find(tenant);
-  if (guest == guests_.end()) return;
-  guest->second.tokens.give_back(count);
-  guest->second.held -= count;
-}
-
-void Dispatcher::note_wait(const QueueGroup& group, std::optional<LimitWait> wait) {
-  if (wait) {
-    waits_[group] = std::move(*wait);
-  } else if (waits_.erase(group) == 0) {
-    return;
-  }
-  counts_.waits.clear();
-  for (const auto& [where, each] : waits_) counts_.waits.push_back(each);
 }
 
 void Dispatcher::plan_at_most_once(Desk& desk, const Waiting& waiting, Moment at) {
   int taken = desk.calling;
   int taken_by_others = desk.calling_others;
   for (const Lane lane : kLanes) {
-    const int ready = static_cast<int>(desk.ready[lane_index(lane)].size());
+    const int ready = static_cast<int>(desk.ready[lane_index(lane)].size()) + desk.preparing[lane_index(lane)];
     taken += ready;
     if (lane != Lane::Priority) taken_by_others += ready;
   }

@@ -15,6 +15,7 @@
 #include "core/fair_share.h"
 #include "core/rules.h"
 #include "pipeline/late.h"
+#include "pipeline/limits.h"
 #include "pipeline/places.h"
 #include "ports/provider.h"
 #include "ports/store.h"
@@ -97,19 +98,11 @@ struct Alarm {
 using DispatchEffect =
     std::variant<effect::Claim, effect::Start, effect::Abort, effect::Prepare, effect::Record, effect::Release, effect::Alarm>;
 
-/// Why what waits in a group is not claimed at the moment.
-struct LimitWait {
-  QueueGroup group = {};
-  Reason reason = Reason::LimitedByRate;
-  std::string detail = {};  // "tenant acme: 50 a second"
-};
-
 struct DispatchCounts {  // since the start; read by metrics
   std::uint64_t claimed = 0, owned = 0, calls = 0, recorded = 0, stale = 0, released = 0, taken_over = 0,
                 possible_duplicates = 0;
   std::map<std::pair<std::string, DeliveryState>, std::uint64_t> by_type_and_state = {};
   std::map<std::string, std::uint64_t> attempts_by_type = {};
-  std::vector<LimitWait> waits = {};
 };
 
 class Dispatcher {
@@ -128,6 +121,7 @@ class Dispatcher {
   /// Nothing is held, called or waiting to be written.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] const DispatchCounts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<LimitWait>& waits() const { return limits_.waits(); }
   [[nodiscard]] int calls_open() const { return static_cast<int>(open_calls_); }
 
  private:
@@ -154,12 +148,7 @@ class Dispatcher {
     std::map<Lane, TenantRing> once_rings = {};  // for rows that may be called only once
     LaneWheel starts = {};
     LaneWheel once_claims = {};
-    TokenBucket tokens = {};
-  };
-  struct Guest {  // one tenant with limits
-    const Tenant* rule = nullptr;
-    TokenBucket tokens = {};
-    int held = 0;  // claimed or being claimed
+    std::array<int, 3> preparing = {};  // by lane: their texts are being written
   };
   struct Group {
     Instant oldest = {};
@@ -198,9 +187,7 @@ class Dispatcher {
   void plan_claims_for(Desk& desk, Moment at);
   void plan_at_most_once(Desk& desk, const Waiting& waiting, Moment at);
   void ask(ClaimRequest request);
-  int allow(Desk& desk, const QueueGroup& group, int quota, Moment at);
-  void count_back(ProviderId provider, TenantId tenant, int count);
-  void note_wait(const QueueGroup& group, std::optional<LimitWait> wait);
+  int allow(const Desk& desk, const QueueGroup& group, int quota, Moment at);
   void flush_record(Moment at);
   void flush_release(Moment at);
   void complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
@@ -218,9 +205,7 @@ class Dispatcher {
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_slots_;
   std::map<ProviderId, Desk> desks_;
-  std::map<TenantId, Guest> guests_;
-  std::map<QueueGroup, LimitWait> waits_;
-  int nodes_ = 1;
+  Limits limits_;
   std::map<QueueGroup, Group> groups_;
   std::vector<Completion> to_record_;
   std::shared_ptr<const std::vector<Completion>> recording_;  // kept until the store confirms

@@ -5,7 +5,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kPage = 500;
+constexpr std::size_t kSourcesPage = 500;
 
 std::string params_json(const TextSource& text) {
   JsonWriter out;
@@ -70,14 +70,14 @@ StoredTemplate stored_of(const TemplateSource& source, TenantId tenant) {
 
 Result<std::vector<StoredTemplate>> all_templates(TemplateStore& store, std::optional<TenantId> tenant) {
   std::vector<StoredTemplate> out;
-  TemplateFilter filter{.tenant = tenant, .count_max = kPage};
+  TemplateFilter filter{.tenant = tenant, .count_max = kSourcesPage};
   for (;;) {
     POSTRIDER_TRY(page, store.templates(filter));
     for (StoredTemplate& each : page) {
       filter.after = each.id;
       out.push_back(std::move(each));
     }
-    if (page.size() < kPage) return out;
+    if (page.size() < kSourcesPage) return out;
   }
 }
 

@@ -22,6 +22,8 @@ constexpr auto kIdleMax = std::chrono::seconds{30};
 constexpr Duration kTimeoutDefault = std::chrono::seconds{15};
 constexpr Duration kTimeoutMax = std::chrono::hours{24};
 
+Broken not_to_be_begun() { return {BrokenAt::Nothing, BrokenBy::Aborted, "it was not to be begun any more"}; }
+
 void die_of(std::exception_ptr thrown) {
   if (!thrown) return;
   try {
@@ -221,7 +223,7 @@ bool Loop::Impl::is_too_late(Pool& pool, Job& job) {
   if (clock_.steady() <= job.call.start_by) return false;
   job.started_at = clock_.now();
   pool.release(job.call.lane);
-  end(pool.running(), job, Broken{BrokenAt::Nothing, BrokenBy::Aborted, "it was not to be begun any more"});
+  end(pool.running(), job, not_to_be_begun());
   return true;
 }
 
@@ -254,6 +256,12 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
     co_return leave(c);
   }
   for (;;) {
+    // Connecting, or being woken, took time of its own: this is the last look before anything can act.
+    if (clock_.steady() > c.job->call.start_by) {
+      end_running(c, not_to_be_begun());
+      if (!take_another(c)) break;
+      continue;
+    }
     auto exchanging = c.target.protocol == Protocol::Smtp ? mail_exchange(c, *c.job) : http_exchange(c, *c.job);
     Exchange exchange = co_await std::move(exchanging);
     if (exchange.then == Exchange::Then::RepeatFresh && !c.job->retried) {

@@ -8,7 +8,7 @@
 namespace postrider::testing {
 namespace {
 
-constexpr std::string_view kPath = "/api/v1/messages";
+constexpr std::string_view kMessages = "/api/v1/messages";
 
 struct Case {
   std::string body;
@@ -20,7 +20,7 @@ struct Case {
 class Refusals : public ::testing::Test {
  protected:
   void expect(const Case& c) {
-    const Answer answer = world.post(kPath, world.key(Role::Producer), c.body);
+    const Answer answer = world.post(kMessages, world.key(Role::Producer), c.body);
     const std::string what = c.body.substr(0, 200) + "\n" + answer.body.substr(0, 500);
     EXPECT_EQ(answer.status, c.status) << what;
     EXPECT_EQ(answer.code(), c.code) << what;
@@ -138,20 +138,20 @@ TEST_F(Refusals, OneBadInAThousandRefusesAllAndIsNamed) {
     return body + "]";
   };
   for (const std::string_view bad : {R"({"type":"a","lane":"fast"})", R"({"type":7})"}) {
-    const Answer answer = world.post(kPath, world.key(Role::Producer), batch(637, bad));
+    const Answer answer = world.post(kMessages, world.key(Role::Producer), batch(637, bad));
     EXPECT_EQ(answer.code(), "INVALID_MESSAGE");
     EXPECT_EQ(answer.at("error.index"), "637");
     EXPECT_NE(answer.at("error.reason"), "<none>");
     EXPECT_EQ(world.stored(), 0U);
   }
-  EXPECT_EQ(world.post(kPath, world.key(Role::Producer), batch(9999, "")).status, 202);
+  EXPECT_EQ(world.post(kMessages, world.key(Role::Producer), batch(9999, "")).status, 202);
   EXPECT_EQ(world.stored(), kMessagesPerRequestMax);
 }
 
 TEST_F(Refusals, AnotherContentType) {
   const auto with = [&](std::vector<Header> headers) {
     return world.send({.method = "POST",
-                       .path = std::string{kPath},
+                       .path = std::string{kMessages},
                        .key = world.key(Role::Producer),
                        .body = R"({"type":"a"})",
                        .headers = std::move(headers)});
@@ -180,14 +180,14 @@ TEST_F(Refusals, WhenTheStoreCannotTakeIt) {
                                                              {ErrorCode::Conflict, "STORE_UNAVAILABLE"}};
   for (const auto& [error, code] : cases) {
     world.accept_fails = Error{error, "SELECT hunter2 FROM secrets"};
-    const Answer answer = world.post(kPath, key, R"({"type":"a"})");
+    const Answer answer = world.post(kMessages, key, R"({"type":"a"})");
     EXPECT_EQ(answer.status, 503);
     EXPECT_EQ(answer.code(), code);
     EXPECT_FALSE(answer.header("Retry-After").empty());
     EXPECT_EQ(answer.body.find("hunter2"), std::string::npos);
   }
   world.accept_fails = Error{ErrorCode::Corrupt, "hunter2"};
-  EXPECT_EQ(world.post(kPath, key, R"({"type":"a"})").status, 500);
+  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a"})").status, 500);
 }
 
 TEST(Messages, AllFieldsArriveAsTheyWereSent) {
@@ -244,11 +244,11 @@ TEST(Messages, AllFieldsArriveAsTheyWereSent) {
 TEST(Messages, AnAnswerComesInTheFormOfTheRequest) {
   World world;
   const std::string key = world.key(Role::Producer);
-  const Answer one = world.post(kPath, key, R"({"type":"a"})");
+  const Answer one = world.post(kMessages, key, R"({"type":"a"})");
   EXPECT_EQ(one.status, 202);
   EXPECT_EQ(one.at("state"), "accepted");
   EXPECT_EQ(one.at("duplicate"), "false");
-  const Answer list = world.post(kPath, key, R"([{"type":"a"},{"type":"b","source_site":"s"}])");
+  const Answer list = world.post(kMessages, key, R"([{"type":"a"},{"type":"b","source_site":"s"}])");
   EXPECT_EQ(list.status, 202);
   EXPECT_NE(list.at("messages.1.id"), list.at("messages.0.id"));
   EXPECT_EQ(list.at("messages.2"), "<none>");
@@ -266,8 +266,8 @@ TEST(Messages, APayloadMayBeAsDeepInAnArrayAsByItself) {
   int deepest = 1;
   while (JsonDocument::parse(nested(deepest + 1), {.depth_max = kJsonDepthMax})) ++deepest;
   EXPECT_GE(deepest, 60);
-  EXPECT_EQ(world.post(kPath, key, R"([{"type":"a","payload":)" + nested(deepest) + "}]").status, 202);
-  EXPECT_EQ(world.post(kPath, key, R"([{"type":"a","payload":)" + nested(deepest + 1) + "}]").status, 400);
+  EXPECT_EQ(world.post(kMessages, key, R"([{"type":"a","payload":)" + nested(deepest) + "}]").status, 202);
+  EXPECT_EQ(world.post(kMessages, key, R"([{"type":"a","payload":)" + nested(deepest + 1) + "}]").status, 400);
 }
 
 TEST(Messages, TheTraceOfTheRequestIsTakenWhereTheMessageHasNone) {
@@ -275,7 +275,7 @@ TEST(Messages, TheTraceOfTheRequestIsTakenWhereTheMessageHasNone) {
   const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const std::string ops = world.key(Role::Ops);
   const auto seen = [&](std::string_view body, std::string header) {
-    const Answer sent = world.post(kPath, world.key(Role::Producer), body, {{"traceparent", std::move(header)}});
+    const Answer sent = world.post(kMessages, world.key(Role::Producer), body, {{"traceparent", std::move(header)}});
     return world.get("/api/v1/notifications/" + sent.at("id"), ops).at("traceparent");
   };
   EXPECT_EQ(seen(R"({"type":"a"})", trace), trace);
@@ -287,15 +287,15 @@ TEST(Idempotency, TheSameKeyAndContentIsAnsweredWithTheFirst) {
   World world;
   const std::string key = world.key(Role::Producer);
   const std::string body = R"({"type":"a","payload":{"x":1}})";
-  const Answer first = world.post(kPath, key, body, {{"idempotency-key", "k1"}});
+  const Answer first = world.post(kMessages, key, body, {{"idempotency-key", "k1"}});
   EXPECT_EQ(first.status, 202);
   const std::vector<Answer> repeats{
-      world.post(kPath, key, body, {{"idempotency-key", "k1"}}),
-      world.post(kPath, key, body, {{"idempotency-key", "\"k1\""}}),
-      world.post(kPath, key, R"({ "payload" : {"x":1}, "type":"a", "idempotency_key":"k1" })"),
+      world.post(kMessages, key, body, {{"idempotency-key", "k1"}}),
+      world.post(kMessages, key, body, {{"idempotency-key", "\"k1\""}}),
+      world.post(kMessages, key, R"({ "payload" : {"x":1}, "type":"a", "idempotency_key":"k1" })"),
       // A client that repeats starts a new span.
       world.post(
-          kPath, key, body,
+          kMessages, key, body,
           {{"idempotency-key", "k1"}, {"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})};
   for (const Answer& again : repeats) {
     EXPECT_EQ(again.status, 200) << again.body;
@@ -303,15 +303,16 @@ TEST(Idempotency, TheSameKeyAndContentIsAnsweredWithTheFirst) {
     EXPECT_EQ(again.at("duplicate"), "true");
   }
   world.expand();
-  EXPECT_EQ(world.post(kPath, key, body, {{"idempotency-key", "k1"}}).at("id"), first.at("id"));
+  EXPECT_EQ(world.post(kMessages, key, body, {{"idempotency-key", "k1"}}).at("id"), first.at("id"));
   EXPECT_EQ(world.stored(), 1U);
 }
 
 TEST(Idempotency, TheSameKeyWithAnotherContentIsRefusedWithTheFirstId) {
   World world;
   const std::string key = world.key(Role::Producer);
-  const Answer first = world.post(kPath, key, R"({"type":"a","idempotency_key":"k"})");
-  const Answer other = world.post(kPath, key, R"([{"type":"new"},{"type":"b","idempotency_key":"k"},{"type":"new"}])");
+  const Answer first = world.post(kMessages, key, R"({"type":"a","idempotency_key":"k"})");
+  const Answer other =
+      world.post(kMessages, key, R"([{"type":"new"},{"type":"b","idempotency_key":"k"},{"type":"new"}])");
   EXPECT_EQ(other.status, 422);
   EXPECT_EQ(other.code(), "IDEMPOTENCY_KEY_REUSED");
   EXPECT_EQ(other.at("error.index"), "1");
@@ -322,8 +323,8 @@ TEST(Idempotency, TheSameKeyWithAnotherContentIsRefusedWithTheFirstId) {
 TEST(Idempotency, KeysOfTenantsAreIndependent) {
   World world;
   const std::string body = R"({"type":"a","idempotency_key":"k","id":"0195a000-0000-7000-8000-000000000001"})";
-  EXPECT_EQ(world.post(kPath, world.key(Role::Producer), body).status, 202);
-  const Answer other = world.post(kPath, world.foreign_key(Role::Producer),
+  EXPECT_EQ(world.post(kMessages, world.key(Role::Producer), body).status, 202);
+  const Answer other = world.post(kMessages, world.foreign_key(Role::Producer),
                                   R"({"type":"b","idempotency_key":"k","id":"0195a000-0000-7000-8000-000000000001"})");
   EXPECT_EQ(other.status, 202);
   EXPECT_EQ(other.at("duplicate"), "false");
@@ -333,12 +334,12 @@ TEST(Idempotency, RepeatsInsideOneRequest) {
   World world;
   const std::string key = world.key(Role::Producer);
   const Answer same =
-      world.post(kPath, key, R"([{"type":"a","idempotency_key":"k"},{"type":"a","idempotency_key":"k"}])");
+      world.post(kMessages, key, R"([{"type":"a","idempotency_key":"k"},{"type":"a","idempotency_key":"k"}])");
   EXPECT_EQ(same.status, 202);
   EXPECT_EQ(same.at("messages.1.duplicate"), "true");
   EXPECT_EQ(same.at("messages.1.id"), same.at("messages.0.id"));
   const Answer other =
-      world.post(kPath, key, R"([{"type":"a","idempotency_key":"j"},{"type":"b","idempotency_key":"j"}])");
+      world.post(kMessages, key, R"([{"type":"a","idempotency_key":"j"},{"type":"b","idempotency_key":"j"}])");
   EXPECT_EQ(other.status, 422);
   EXPECT_EQ(world.stored(), 1U);
 }
@@ -346,12 +347,13 @@ TEST(Idempotency, RepeatsInsideOneRequest) {
 TEST(Idempotency, TheHeaderIsForASingleMessageAndMustAgree) {
   World world;
   const std::string key = world.key(Role::Producer);
-  EXPECT_EQ(world.post(kPath, key, R"([{"type":"a"}])", {{"idempotency-key", "k"}}).code(), "INVALID_HEADER");
-  EXPECT_EQ(world.post(kPath, key, R"({"type":"a"})", {{"idempotency-key", " "}}).code(), "INVALID_HEADER");
-  EXPECT_EQ(world.post(kPath, key, R"({"type":"a","idempotency_key":"x"})", {{"idempotency-key", "k"}}).code(),
+  EXPECT_EQ(world.post(kMessages, key, R"([{"type":"a"}])", {{"idempotency-key", "k"}}).code(), "INVALID_HEADER");
+  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a"})", {{"idempotency-key", " "}}).code(), "INVALID_HEADER");
+  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a","idempotency_key":"x"})", {{"idempotency-key", "k"}}).code(),
             "INVALID_HEADER");
   EXPECT_EQ(world.stored(), 0U);
-  EXPECT_EQ(world.post(kPath, key, R"({"type":"a","idempotency_key":"k"})", {{"idempotency-key", "k"}}).status, 202);
+  EXPECT_EQ(world.post(kMessages, key, R"({"type":"a","idempotency_key":"k"})", {{"idempotency-key", "k"}}).status,
+            202);
 }
 
 }  // namespace

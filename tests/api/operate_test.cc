@@ -7,8 +7,8 @@
 namespace postrider::testing {
 namespace {
 
-constexpr std::string_view kBooking = R"({"type":"booking.confirmed","payload":{"email":"ada@example.org"}})";
-const Verdict kParked{.state = DeliveryState::Parked, .reason = Reason::RetriesUsedUp};
+constexpr std::string_view kTold = R"({"type":"booking.confirmed","payload":{"email":"ada@example.org"}})";
+const Verdict kGivenUp{.state = DeliveryState::Parked, .reason = Reason::RetriesUsedUp};
 
 class Operate : public ::testing::Test {
  protected:
@@ -19,13 +19,13 @@ class Operate : public ::testing::Test {
     return world.get(fmt::format("/api/v1/notifications/{}", id), world.key(Role::Operator)).at("deliveries.0.state");
   }
   std::string parked() {
-    const std::string id = world.accepted(kBooking);
+    const std::string id = world.accepted(kTold);
     world.expand();
-    world.call_ends(OutcomeKind::Permanent, Reason::RequestRefused, kParked);
+    world.call_ends(OutcomeKind::Permanent, Reason::RequestRefused, kGivenUp);
     return id;
   }
   std::string retrying() {
-    const std::string id = world.accepted(kBooking);
+    const std::string id = world.accepted(kTold);
     world.expand();
     world.call_ends(OutcomeKind::Transient, Reason::ServerBusy,
                     {.state = DeliveryState::Retrying,
@@ -134,7 +134,7 @@ TEST_F(Operate, EachChangeLeavesWhoDidItAndWhy) {
 }
 
 TEST_F(Operate, WhatIsStillInTheOutboxCannotBeActedOn) {
-  const std::string id = world.accepted(kBooking);
+  const std::string id = world.accepted(kTold);
   const Answer answer = act(id, "cancel");
   EXPECT_EQ(answer.status, 409);
   EXPECT_NE(answer.at("error.message").find("pending"), std::string::npos) << answer.body;

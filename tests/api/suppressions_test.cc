@@ -6,13 +6,13 @@
 namespace postrider::testing {
 namespace {
 
-constexpr std::string_view kPath = "/api/v1/suppressions";
+constexpr std::string_view kSuppressions = "/api/v1/suppressions";
 
 class SuppressionsApi : public ::testing::Test {
  protected:
-  Answer add(std::string_view json) { return w.change("POST", kPath, w.key(Role::Operator), json); }
+  Answer add(std::string_view json) { return w.change("POST", kSuppressions, w.key(Role::Operator), json); }
   Answer look(std::string_view query, Role role = Role::Operator) {
-    return w.get(fmt::format("{}{}", kPath, query), w.key(role));
+    return w.get(fmt::format("{}{}", kSuppressions, query), w.key(role));
   }
   World w;
 };
@@ -28,8 +28,8 @@ TEST_F(SuppressionsApi, OneIsAddedWithItsEvidenceAndTakenOff) {
   EXPECT_EQ(seen.at("suppressions.0.at"), format_instant(w.clock.now()));
   EXPECT_EQ(add(R"({"channel":"email","address":"ada@example.org","evidence":"again"})").at("added"), "0");
   const std::string same = R"({"channel":"email","address":"ADA@example.org"})";
-  EXPECT_EQ(w.change("DELETE", kPath, w.key(Role::Operator), same).at("removed"), "1");
-  EXPECT_EQ(w.change("DELETE", kPath, w.key(Role::Operator), same).status, 404);
+  EXPECT_EQ(w.change("DELETE", kSuppressions, w.key(Role::Operator), same).at("removed"), "1");
+  EXPECT_EQ(w.change("DELETE", kSuppressions, w.key(Role::Operator), same).status, 404);
   EXPECT_EQ(w.audit(), (std::vector<std::string>{"acme-operator suppress: ", "acme-operator unsuppress: "}));
 }
 
@@ -83,11 +83,11 @@ TEST_F(SuppressionsApi, WhatWaitsEndsAndWhatComesIsNotSent) {
 
 TEST_F(SuppressionsApi, TenantsHaveTheirOwn) {
   add(R"({"channel":"email","address":"ada@example.org","evidence":"clicked"})");
-  EXPECT_EQ(w.get(kPath, w.foreign_key(Role::Operator)).at("suppressions"), "[]");
-  EXPECT_EQ(
-      w.change("DELETE", kPath, w.foreign_key(Role::Operator), R"({"channel":"email","address":"ada@example.org"})")
-          .status,
-      404);
+  EXPECT_EQ(w.get(kSuppressions, w.foreign_key(Role::Operator)).at("suppressions"), "[]");
+  EXPECT_EQ(w.change("DELETE", kSuppressions, w.foreign_key(Role::Operator),
+                     R"({"channel":"email","address":"ada@example.org"})")
+                .status,
+            404);
 }
 
 }  // namespace

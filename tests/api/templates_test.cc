@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kTemplate =
     R"({"key":"confirmed","name":"Confirmed","type":"booking.confirmed","channel":"email",)"
     R"("texts":[{"locale":"en-US","subject":"Hello {{name}}","body":"Dear {{name}}, see you.","html":"<p>{{name}}</p>"}]})";
-constexpr std::string_view kBooking =
+constexpr std::string_view kBookingTemplate =
     R"({"type":"booking.confirmed","payload":{"email":"ada@example.org","name":"Ada"}})";
 
 class StoredTemplates : public ::testing::Test {
@@ -31,7 +31,7 @@ class StoredTemplates : public ::testing::Test {
   Answer preview(const std::string& id, std::string_view json, Role role = Role::Viewer) {
     return world.post(path(id, "/preview"), world.key(role), json);
   }
-  Answer delivery(std::string_view message = kBooking) {
+  Answer delivery(std::string_view message = kBookingTemplate) {
     const std::string id = world.accepted(message);
     world.expand();
     return world.get("/api/v1/notifications/" + id, world.key(Role::Operator));
@@ -252,7 +252,7 @@ TEST_F(StoredTemplates, APreviewIsWhatWouldBeSent) {
 TEST_F(StoredTemplates, APreviewOfAPastMessageHidesAddressesFromViewers) {
   const std::string id =
       made(R"({"key":"m","type":"x","channel":"email","texts":[{"locale":"en-US","body":"{{name}} at {{email}}"}]})");
-  const std::string message = world.accepted(kBooking);
+  const std::string message = world.accepted(kBookingTemplate);
   world.expand();
   const std::string body = fmt::format(R"({{"message":"{}"}})", message);
   EXPECT_EQ(preview(id, body, Role::Operator).at("body"), "Ada at ada@example.org");
@@ -261,7 +261,7 @@ TEST_F(StoredTemplates, APreviewOfAPastMessageHidesAddressesFromViewers) {
   EXPECT_TRUE(seen.starts_with("Ada at ")) << seen;
   EXPECT_EQ(preview(id, R"({"message":"nonsense"})").status, 404);
   EXPECT_EQ(preview(id, fmt::format(R"({{"message":"{}","data":{{}}}})", message)).code(), "INVALID_TEMPLATE");
-  const std::string theirs = world.accepted(kBooking, world.foreign_key(Role::Producer));
+  const std::string theirs = world.accepted(kBookingTemplate, world.foreign_key(Role::Producer));
   world.expand();
   EXPECT_EQ(preview(id, fmt::format(R"({{"message":"{}"}})", theirs), Role::Admin).status, 404);
 }

@@ -91,7 +91,8 @@ TEST(Csv, WhatWasWrittenIsReadBackAsItWas) {
                                 {"a\"b", "a,b", "a\nb", "a\r\nb", " a ", "", "\t"},
                                 {""},
                                 {"", ""},
-                                {"\r", "'\r", "é", "-1", "-x"}};
+                                {"\r", "'\r", "é", "-1", "-x"},
+                                {"\xEF\xBB\xBF", "\xEF\xBB\xBFname"}};
   std::string text;
   for (const Cells& row : rows) text += csv_line(row);
   const ReadAll all = read(text);

@@ -63,6 +63,23 @@ class Recipients : public ::testing::Test {
   Instant now = instant_from_us(1'790'000'000'000'000);  // 2026-09-21T14:13:20Z
 };
 
+TEST_F(Recipients, GetNothingInsteadOfATextWithoutItsSecret) {
+  rules.templates.add({.key = "reset",
+                       .type = "reset",
+                       .channel = Channel::Email,
+                       .texts = {{.body = CompiledText::compile("Your code: {{secret.code}}").value()}}});
+  Message m = event(R"({"email":"own@example.org"})");
+  m.type = "reset";
+  m.sealed = "a box";
+  const Expansion out = expand(m);
+  ASSERT_EQ(out.deliveries.size(), 1U);
+  EXPECT_EQ(out.deliveries[0].placement.state, DeliveryState::Suppressed);
+  EXPECT_EQ(out.deliveries[0].placement.reason, Reason::SecretMissing);
+  EXPECT_EQ(out.deliveries[0].delivery.body, "");
+  EXPECT_EQ(out.state, MessageState::Failed) << "it can be replayed";
+  EXPECT_EQ(out.reason, Reason::SecretMissing);
+}
+
 TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {
   Message m = event(R"({"who":"ada","mail":"field@example.org"})");
   m.recipient = "own@example.org";

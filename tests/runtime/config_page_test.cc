@@ -18,8 +18,8 @@ std::string page() {
   return text.str();
 }
 
-std::string environment(const std::string&) { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"; }
-Result<std::string> file_text(const std::string&) { return std::string{"secret"}; }
+std::string any_variable(const std::string&) { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"; }
+Result<std::string> any_file(const std::string&) { return std::string{"secret"}; }
 
 TEST(ConfigurationPage, ExplainsEveryKeyOfEveryAdapter) {
   const std::string text = page();
@@ -41,7 +41,7 @@ TEST(ConfigurationPage, ExplainsEveryKeyOfEveryTable) {
        {"[engine]\n", "[store]\n", "[http]\n", "[[tenants]]\nname = \"a\"\n", "[[routes]]\ntype = \"a\"\n",
         "[[templates]]\nkey = \"k\"\ntype = \"a\"\nchannel = \"sms\"\nbody = \"x\"\n", "[[policies]]\n",
         "[providers.p]\ntype = \"sandbox\"\n", ""}) {
-    const auto config = parse_config(std::string{table} + "zzz = 1", "f", adapters(), {environment, file_text});
+    const auto config = parse_config(std::string{table} + "zzz = 1", "f", adapters(), {any_variable, any_file});
     ASSERT_FALSE(config);
     const std::string& said = config.error().text;
     const std::size_t begin = said.find("(known: ");
@@ -61,7 +61,7 @@ TEST(ConfigurationPage, ItsExamplesAreGood) {
   for (std::size_t at = text.find("```toml\n"); at != std::string::npos; at = text.find("```toml\n", at + 1)) {
     const std::size_t begin = at + 8;
     const std::string example = text.substr(begin, text.find("```", begin) - begin);
-    const auto config = parse_config(example, "example", adapters(), {environment, file_text});
+    const auto config = parse_config(example, "example", adapters(), {any_variable, any_file});
     EXPECT_TRUE(config) << config.error().text << "\nin\n" << example;
     ++examples;
   }

@@ -25,8 +25,14 @@ struct Seal : testing::Test {
     fs::remove_all(home, ignored);
   }
   [[nodiscard]] std::string folder() const { return (home / "seal").string(); }
-  SealKey make(int second) { return std::move(*SealKeys::make(folder(), instant_from_us(second * 1'000'000))); }
-  [[nodiscard]] SealKeys keys() const { return std::move(*SealKeys::load(folder())); }
+  SealKey make(int second) {
+    auto made = SealKeys::make(folder(), instant_from_us(second * 1'000'000));
+    return std::move(*made);
+  }
+  [[nodiscard]] SealKeys keys() const {
+    auto loaded = SealKeys::load(folder());
+    return std::move(*loaded);
+  }
   [[nodiscard]] std::string opened(const std::string& box) const {
     const auto inside = keys().open(box);
     return inside ? std::string{inside->reveal()} : inside.error().text;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
+
 namespace postrider::model {
 
 void ModelDatabase::insert_outbox(OutboxRow row) {
@@ -21,6 +23,13 @@ std::string ModelDatabase::provider_name(ProviderId id) const {
 void ModelDatabase::defer(Instant due_at, RowId id, WaitingRow row) {
   deferred.emplace(DeferredKey{due_at, id}, std::move(row));
   due_of.emplace(id, due_at);
+}
+
+std::map<QueueKey, QueueRow>::iterator ModelDatabase::find_held(const Lease& l) {
+  const auto at = queue.find({{l.lane, l.channel, l.tenant}, l.position});
+  const bool held = at != queue.end() && at->second.id == l.id && (at->second.fence == l.fence || canary("no_fence")) &&
+                    at->second.node != 0;
+  return held ? at : queue.end();
 }
 
 std::optional<WaitingRow> ModelDatabase::take_deferred(RowId id) {

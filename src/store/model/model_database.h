@@ -154,7 +154,8 @@ struct ModelDatabase {
   void defer(Instant due_at, RowId id, WaitingRow row);
   std::optional<WaitingRow> take_deferred(RowId id);  // deliveries only, not expand work
   std::map<QueueKey, QueueRow>::iterator find_queued(RowId id);
-  bool drop_waiting(RowId id);  // from the queue, when nobody holds it
+  std::map<QueueKey, QueueRow>::iterator find_held(const Lease& lease);  // end() when the lease was lost
+  bool drop_waiting(RowId id);                                           // from the queue, when nobody holds it
   void settle(RowId id, SettledRow row);
   void drop_secret_if_done(RowId message);
 };

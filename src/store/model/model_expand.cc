@@ -131,13 +131,6 @@ class Expander {
   bool live_ = false;
 };
 
-std::map<QueueKey, QueueRow>::iterator find_held(ModelDatabase& db, const Lease& l) {
-  const auto at = db.queue.find({{l.lane, l.channel, l.tenant}, l.position});
-  const bool held =
-      at != db.queue.end() && at->second.id == l.id && at->second.fence == l.fence && at->second.node != 0;
-  return held ? at : db.queue.end();
-}
-
 const Error kLeaseLost{ErrorCode::Conflict, "the lease on this expand work was lost"};
 
 }  // namespace
@@ -234,7 +227,7 @@ Result<std::vector<ExpandWork>> ModelSession::claim_expand(Instant now, NodeId n
 
 Result<ExpandReport> ModelSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
   const Held db = hold();
-  const auto at = find_held(*db, lease);
+  const auto at = db->find_held(lease);
   if (at == db->queue.end()) return kLeaseLost;
   StateRow& state = db->states.try_emplace(lease.id, StateRow{.tenant = lease.tenant}).first->second;
   Expander expander{*db, now, 0, ids()};
@@ -260,7 +253,7 @@ Result<ExpandReport> ModelSession::expand_chunk(Instant now, const Lease& lease,
 Result<Done> ModelSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                                         std::string detail) {
   const Held db = hold();
-  const auto at = find_held(*db, lease);
+  const auto at = db->find_held(lease);
   if (at == db->queue.end()) return kLeaseLost;
   db->queue.erase(at);
   db->defer(due_at, lease.id,

@@ -11,13 +11,6 @@ int fence_of_call(const Completion& completion) {
   return completion.attempt_fence != 0 ? completion.attempt_fence : completion.lease.fence;
 }
 
-std::map<QueueKey, QueueRow>::iterator find_held(ModelDatabase& db, const Lease& l) {
-  const auto at = db.queue.find({{l.lane, l.channel, l.tenant}, l.position});
-  const bool held = at != db.queue.end() && at->second.id == l.id &&
-                    (at->second.fence == l.fence || canary("no_fence")) && at->second.node != 0;
-  return held ? at : db.queue.end();
-}
-
 void note_late(ModelDatabase& db, Instant now, const Completion& completion) {
   if (!completion.attempt) return;
   const Lease& l = completion.lease;
@@ -57,7 +50,7 @@ void move_on(ModelDatabase& db, Instant now, const Completion& completion) {
 }
 
 Recorded record_one(ModelDatabase& db, Instant now, const Completion& completion) {
-  const auto at = find_held(db, completion.lease);
+  const auto at = db.find_held(completion.lease);
   if (at == db.queue.end()) {
     note_late(db, now, completion);
     return Recorded::Stale;
@@ -132,7 +125,7 @@ Result<std::vector<Recorded>> ModelSession::record(Instant now, std::span<const 
 Result<Done> ModelSession::release(Instant, std::span<const Lease> leases) {
   const Held db = hold();
   for (const Lease& lease : leases) {
-    const auto at = find_held(*db, lease);
+    const auto at = db->find_held(lease);
     if (at == db->queue.end()) continue;
     QueueRow& row = at->second;
     row.node = 0;

@@ -7,6 +7,8 @@ namespace {
 
 std::string at(const std::optional<Instant>& time) { return time ? std::to_string(to_us(*time)) : "-"; }
 
+}  // namespace
+
 std::string describe(const QueueGroup& g) {
   return fmt::format("[{} {} {}]", static_cast<int>(g.lane), static_cast<int>(g.channel), g.tenant);
 }
@@ -31,8 +33,6 @@ std::string describe(const Message& m) {
                      format_uuid(m.uuid), m.tenant, m.tenant_name, m.type, m.idempotency_key, m.payload, m.sealed,
                      to_us(m.accepted_at));
 }
-
-}  // namespace
 
 std::string describe(const std::vector<std::vector<Admitted>>& answers) {
   std::string out;

@@ -8,6 +8,11 @@
 
 namespace postrider::conformance {
 
+std::string describe(const QueueGroup& group);
+std::string describe(const std::vector<QueueGroup>& groups);
+std::string describe(const Lease& lease);
+std::string describe(const Delivery& delivery);
+std::string describe(const Message& message);
 std::string describe(const std::vector<std::vector<Admitted>>& answers);
 std::string describe(const Claim& claim);
 std::string describe(const std::vector<Claim>& claims);

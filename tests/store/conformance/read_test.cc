@@ -180,19 +180,19 @@ TEST_P(Looking, TheListCanBeNarrowedByTypeChannelRecipientAndTime) {
     for (const ListItem& item : must(w.a->list(filter))) out.push_back(item.id);
     return out;
   };
-  using Ids = std::vector<RowId>;
-  EXPECT_EQ(ids({.type = "a"}), (Ids{theirs.deliveries[0], mail.deliveries[0]}));
-  EXPECT_EQ(ids({.tenant = w.acme, .type = "a"}), (Ids{mail.deliveries[0]}));
-  EXPECT_EQ(ids({.channel = Channel::Sms}), (Ids{text.deliveries[0]}));
-  EXPECT_EQ(ids({.recipient = "ada@example.org"}), (Ids{theirs.deliveries[0], mail.deliveries[0]}));
-  EXPECT_EQ(ids({.tenant = w.other, .recipient = "ada@example.org"}), (Ids{theirs.deliveries[0]}));
+  using Found = std::vector<RowId>;
+  EXPECT_EQ(ids({.type = "a"}), (Found{theirs.deliveries[0], mail.deliveries[0]}));
+  EXPECT_EQ(ids({.tenant = w.acme, .type = "a"}), (Found{mail.deliveries[0]}));
+  EXPECT_EQ(ids({.channel = Channel::Sms}), (Found{text.deliveries[0]}));
+  EXPECT_EQ(ids({.recipient = "ada@example.org"}), (Found{theirs.deliveries[0], mail.deliveries[0]}));
+  EXPECT_EQ(ids({.tenant = w.other, .recipient = "ada@example.org"}), (Found{theirs.deliveries[0]}));
   EXPECT_EQ(ids({.tenant = w.acme, .recipient = "ada"}), Ids{});
-  EXPECT_EQ(ids({.state = "queued", .recipient = "+4930123"}), (Ids{text.deliveries[0]}));
+  EXPECT_EQ(ids({.state = "queued", .recipient = "+4930123"}), (Found{text.deliveries[0]}));
   EXPECT_EQ(ids({.state = "parked", .recipient = "+4930123"}), Ids{});
   EXPECT_EQ(ids({.from = begin + std::chrono::minutes{1}, .until = begin + std::chrono::minutes{2}}),
-            (Ids{text.deliveries[0]}));
+            (Found{text.deliveries[0]}));
   EXPECT_EQ(ids({.until = begin}), Ids{});
-  EXPECT_EQ(ids({.from = begin + std::chrono::minutes{2}}), (Ids{theirs.deliveries[0]}));
+  EXPECT_EQ(ids({.from = begin + std::chrono::minutes{2}}), (Found{theirs.deliveries[0]}));
 }
 
 TEST_P(Looking, TheSandboxShowsWhatItsProvidersWouldHaveSent) {

@@ -28,7 +28,7 @@ class Templates : public Conformance {
   [[nodiscard]] OperatorAction by(TenantId tenant) const { return {.actor = "bo", .why = "x", .tenant = tenant}; }
 
   ExpandDecision refers_to(std::int64_t id) {
-    return [this, id, decide = w.decide(w.a)](std::span<const OutboxRow> rows) {
+    return [id, decide = w.decide(w.a)](std::span<const OutboxRow> rows) {
       auto decided = decide(rows);
       for (ExpandedMessage& message : decided) {
         for (ExpandedDelivery& d : message.deliveries) {
@@ -283,16 +283,16 @@ TEST_P(Templates, TheListIsFilteredAndPaged) {
     for (const StoredTemplate& each : all(filter)) out.push_back(each.id);
     return out;
   };
-  using Ids = std::vector<std::int64_t>;
-  EXPECT_EQ(ids({}), (Ids{saved[0].id, saved[1].id, saved[2].id, saved[3].id, saved[4].id}));
-  EXPECT_EQ(ids({.tenant = w.other}), (Ids{saved[1].id, saved[2].id}));
-  EXPECT_EQ(ids({.type = "other"}), (Ids{saved[4].id}));
-  EXPECT_EQ(ids({.tenant = w.acme, .key = "made"}), (Ids{saved[0].id, saved[2].id}));
-  EXPECT_EQ(ids({.channel = Channel::Sms}), (Ids{saved[3].id}));
-  EXPECT_EQ(ids({.active = false}), (Ids{saved[3].id}));
-  EXPECT_EQ(ids({.tenant = w.acme, .active = true}), (Ids{saved[0].id, saved[2].id, saved[4].id}));
-  EXPECT_EQ(ids({.count_max = 2}), (Ids{saved[0].id, saved[1].id}));
-  EXPECT_EQ(ids({.after = saved[2].id, .count_max = 1}), (Ids{saved[3].id}));
+  using TemplateIds = std::vector<std::int64_t>;
+  EXPECT_EQ(ids({}), (TemplateIds{saved[0].id, saved[1].id, saved[2].id, saved[3].id, saved[4].id}));
+  EXPECT_EQ(ids({.tenant = w.other}), (TemplateIds{saved[1].id, saved[2].id}));
+  EXPECT_EQ(ids({.type = "other"}), (TemplateIds{saved[4].id}));
+  EXPECT_EQ(ids({.tenant = w.acme, .key = "made"}), (TemplateIds{saved[0].id, saved[2].id}));
+  EXPECT_EQ(ids({.channel = Channel::Sms}), (TemplateIds{saved[3].id}));
+  EXPECT_EQ(ids({.active = false}), (TemplateIds{saved[3].id}));
+  EXPECT_EQ(ids({.tenant = w.acme, .active = true}), (TemplateIds{saved[0].id, saved[2].id, saved[4].id}));
+  EXPECT_EQ(ids({.count_max = 2}), (TemplateIds{saved[0].id, saved[1].id}));
+  EXPECT_EQ(ids({.after = saved[2].id, .count_max = 1}), (TemplateIds{saved[3].id}));
 }
 
 TEST_P(Templates, APageCountsTemplatesNotTexts) {
