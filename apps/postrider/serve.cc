@@ -197,7 +197,7 @@ Result<Done> Service::start_api() {
       .ids = engine_->ids(),
       .local_providers = providers_.local,
       .seed = entropy(),
-      .waits = [this] { return engine_->counts().waits; },
+      .waits = [this] { return engine_->waits(); },
       .sealer = seal_.get(),
       .catalog_changed = [this] { engine_->catalog_changed(); },
       .is_locale = &is_known_locale};

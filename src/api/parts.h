@@ -9,7 +9,7 @@
 #include "core/rules.h"
 #include "ports/clock.h"
 #include "ports/secrets.h"
-#include "pipeline/dispatch.h"
+#include "pipeline/limits.h"
 #include "ports/store.h"
 
 namespace postrider {

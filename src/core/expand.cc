@@ -345,6 +345,8 @@ class Expander {
     const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
     if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
     if (!(*text)->locale.empty()) d.locale = (*text)->locale;
+    if (plan.content->uses_secret && message_.sealed.empty())
+      return suppress(made, {Reason::SecretMissing, "the message carries none"});
     if (is_late(made, *plan.content)) {
       d.rendering = Rendering::Late;
       return;

@@ -5,6 +5,7 @@
 
 #include "base/canary.h"
 #include "base/limits.h"
+#include "base/secret_text.h"
 #include "base/text.h"
 
 namespace postrider {
@@ -202,6 +203,13 @@ void Dispatcher::take(event::AbortAll, Moment) {
 
 // --- rows we hold
 
+void Dispatcher::wipe_text(Flight& flight) {
+  Content& content = flight.late->content;
+  Delivery& d = flight.claim.delivery;
+  for (std::string* text : {&content.subject, &content.body, &content.html, &d.subject, &d.body, &d.html}) wipe(*text);
+  for (std::string& secret : flight.late->secrets) wipe(secret);
+}
+
 void Dispatcher::admit(Claim claim) {
   Desk* desk = desk_of(claim.lease.provider);
   POSTRIDER_CHECK(desk != nullptr);
@@ -226,6 +234,7 @@ void Dispatcher::free_slot(std::uint32_t slot) {
   Flight& flight = flights_[slot];
   parts_.places.give_back(flight.claim.lease.provider, 1);
   limits_.let_go(flight.claim.lease.tenant);
+  if (flight.late && !flight.late->may_be_kept) wipe_text(flight);
   flight.claim = Claim{};
   flight.calling = false;
   flight.preparing = false;
@@ -345,15 +354,12 @@ void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) 
     complete(flight, {.state = refused->state, .reason = refused->reason, .attempt = attempt}, std::nullopt,
              std::move(refused->detail), flight.claim.lease.fence);
   } else {
-    auto& not_now = std::get<NotNow>(answer.what);
-    const Judged facts{.attempt = flight.claim.lease.attempt,
-                       .guarantee = flight.claim.delivery.guarantee,
-                       .expires_at = flight.claim.delivery.expires_at,
-                       .acceptance = desk.rule->acceptance};
-    const Outcome nothing_sent{OutcomeKind::NotSent, not_now.reason, "", not_now.detail};
+    const auto& not_now = std::get<NotNow>(answer.what);
+    const int attempt = flight.claim.lease.attempt;
     const Policy& policy = parts_.rules.policy_for(flight.claim.delivery, desk.rule);
-    complete(flight, judge(nothing_sent, facts, policy, at.now, random_.next()), std::nullopt,
-             excerpt(printable(not_now.detail), kExcerptBytesMax), flight.claim.lease.fence);
+    const Instant due = at.now + retry_delay(policy, std::max(1, attempt), random_.next());
+    complete(flight, {.state = DeliveryState::Retrying, .reason = not_now.reason, .due_at = due, .attempt = attempt - 1},
+             std::nullopt, excerpt(printable(not_now.detail), kExcerptBytesMax), flight.claim.lease.fence);
   }
   free_slot(slot);
 }

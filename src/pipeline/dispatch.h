@@ -194,6 +194,7 @@ class Dispatcher {
                 int attempt_fence);
   void give_back_ready(Desk& desk);
   void free_slot(std::uint32_t slot);
+  static void wipe_text(Flight& flight);
   enum class Unless : bool { Nothing, MoreWasSaid };
   void forget(const ClaimRequest& request, TenantId tenant, Unless unless);
   [[nodiscard]] bool may_start(Moment at) const;

@@ -21,7 +21,7 @@ struct NotToBeSent {
   Reason reason = Reason::TemplateBroken;
   std::string detail = {};
 };
-/// What it needs could not be asked for; it is tried again as a call is that nobody got.
+/// What it needs could not be asked for: it waits, and no attempt is used up.
 struct NotNow {
   Reason reason = Reason::ContextFailed;
   std::string detail = {};

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/secret_text.h"
 #include "base/text.h"
+#include "base/wiped_json.h"
 #include "core/expand.h"
 
 namespace postrider {
@@ -23,6 +24,7 @@ const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
 
 std::vector<std::string> words_in(std::string_view secret) {
   std::vector<std::string> words;
+  const WipedJson wiped;
   const auto document = JsonDocument::parse(secret);
   if (!document) return words;
   for (const auto& [name, value] : document->root().members()) {
@@ -93,7 +95,10 @@ std::vector<ContextRecord> PrepareStage::records_of(const std::vector<LateDelive
 
 PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const ContextRecord& record,
                                            const People& people) {
-  if (const auto* failed = std::get_if<RecordFailed>(&record)) return NotNow{Reason::ContextFailed, failed->text};
+  if (const auto* failed = std::get_if<RecordFailed>(&record)) {
+    if (!failed->lasting) return NotNow{Reason::ContextFailed, failed->text};
+    return NotToBeSent{DeliveryState::Parked, Reason::ContextFailed, failed->text};  // for an operator to try again
+  }
   if (std::holds_alternative<ManyRecords>(record)) {
     return NotToBeSent{DeliveryState::Suppressed, Reason::ContextAmbiguous,
                        fmt::format("more than one record of \"{}\"", late.message.entity_id)};
@@ -126,13 +131,16 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     auto opened = m.sealed.empty() || parts_.secrets == nullptr
                       ? Result<std::string>{Error{ErrorCode::NotFound, "there is none, or no key for it"}}
                       : parts_.secrets->open(m.sealed);
-    if (!opened) return NotToBeSent{DeliveryState::Suppressed, Reason::SecretMissing, opened.error().text};
+    // Parked: the box stays, for an operator who brings the key.
+    if (!opened) return NotToBeSent{DeliveryState::Parked, Reason::SecretMissing, opened.error().text};
     secret = std::move(*opened);
   }
   std::string known = contact != nullptr ? contact_data(*contact) : "";
   std::string data = merged_data({.payload = m.payload, .record = record, .contact = known, .secret = secret});
   Answer answer = NotNow{};
   {
+    std::optional<WipedJson> wiped;
+    if (!secret.empty()) wiped.emplace();
     const auto document = JsonDocument::parse(data, kDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};

@@ -148,6 +148,7 @@ void Engine::run_dispatch() {
       next_counts = now + kTickEvery;
       const std::lock_guard lock(state_mutex_);
       counts_ = dispatcher_->counts();
+      waits_ = dispatcher_->waits();
     }
   }
   const std::lock_guard lock(state_mutex_);
@@ -410,6 +411,11 @@ void Engine::stop(Duration grace) {
     if (auto left = sessions_.front()->remove(lease_.node); !left) log_warning("leaving: {}", left.error().text);
   }
   sessions_.clear();
+}
+
+std::vector<LimitWait> Engine::waits() const {
+  const std::lock_guard lock(state_mutex_);
+  return waits_;
 }
 
 DispatchCounts Engine::counts() const {

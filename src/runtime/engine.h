@@ -69,6 +69,8 @@ class Engine {
   }
   void outbox_filled() { expand_bell_.ring(); }
   [[nodiscard]] DispatchCounts counts() const;
+  /// What waits because of a rate or of a limit of open calls, and which.
+  [[nodiscard]] std::vector<LimitWait> waits() const;
   [[nodiscard]] EngineHealth health() const;
   [[nodiscard]] std::uint64_t expanded() const { return expanded_.load(std::memory_order_relaxed); }
 
@@ -129,6 +131,7 @@ class Engine {
   std::atomic<std::uint64_t> expanded_{0};
   mutable std::mutex state_mutex_;
   DispatchCounts counts_;
+  std::vector<LimitWait> waits_;
   EngineHealth health_;
   Instant last_error_logged_ = {};
 };

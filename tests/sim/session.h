@@ -25,6 +25,7 @@ class SimSession final : public ContentForwards {
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
   Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
   Result<Done> release(Instant now, std::span<const Lease> leases) override;
@@ -43,9 +44,6 @@ class SimSession final : public ContentForwards {
   Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override { return real_->tenants(names); }
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override {
     return real_->providers(names);
-  }
-  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override {
-    return real_->late_deliveries(ids);
   }
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override {
     return real_->message(tenant, id);
