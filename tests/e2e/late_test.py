@@ -114,7 +114,7 @@ body = "See you soon, {{{{guest}}}}"
         view = self.wait_state(engine, cancelled, "cancelled")
         self.assertEqual(view["deliveries"][0]["reason"], "cancelled_by_condition")
         self.assertEqual(self.body_of(engine, cancelled), [])
-        status, told = engine.request("GET", f"/api/v1/notifications/{cancelled}/explain")
+        status, told = engine.request("GET", f"/api/v1/explain?message={cancelled}")
         self.assertEqual(status, 200, told)
         self.assertIn("status is Cancelled", str(told))
 
@@ -136,7 +136,7 @@ body = "See you soon, {{{{guest}}}}"
         self.assertEqual(parked["deliveries"][0]["reason"], "context_failed")
         self.assertEqual(parked["deliveries"][0]["attempts"], [])
         self.run_sql("ALTER TABLE away RENAME TO booking")
-        status, answer = engine.request("POST", f"/api/v1/deliveries/{parked['deliveries'][0]['id']}/retry", {"reason": "the table is back"})
+        status, answer = engine.request("POST", f"/api/v1/notifications/{message}/retry", {"reason": "the table is back"})
         self.assertEqual(status, 200, answer)
         self.wait_state(engine, message, "delivered")
 
@@ -180,10 +180,10 @@ body = "Your code: {{secret.token}}"
                     except OSError:
                         continue
                     found += [os.path.join(folder, name) for word in words if word in content]
-        paths = ["/api/v1/notifications", "/api/v1/sandbox/messages", "/metrics", "/api/v1/stats"]
+        paths = ["/api/v1/notifications", "/api/v1/sandbox/messages", "/metrics", "/readyz"]
         for row in self.store.query("SELECT uuid FROM postrider.delivery"):
             message = row[0].hex() if isinstance(row[0], bytes) else str(row[0])
-            paths += [f"/api/v1/notifications/{message}", f"/api/v1/notifications/{message}/explain"]
+            paths += [f"/api/v1/notifications/{message}", f"/api/v1/explain?message={message}"]
         for path in paths:
             answer = str(engine.request("GET", path)[1]).encode()
             found += [path for word in words if word in answer]
@@ -228,7 +228,7 @@ body = "Your code: {{secret.token}}"
         self.assertEqual(parked["deliveries"][0]["reason"], "secret_missing")
         self.assertEqual(self.store.query("SELECT count(*) FROM postrider.secret"), [(1,)])
         os.rename(away, os.path.join(self.home, "seal"))
-        status, answer = engine.request("POST", f"/api/v1/deliveries/{parked['deliveries'][0]['id']}/retry", {"reason": "the key is back"})
+        status, answer = engine.request("POST", f"/api/v1/notifications/{message}/retry", {"reason": "the key is back"})
         self.assertEqual(status, 200, answer)
         self.wait_state(engine, message, "delivered")
         self.assertEqual(self.store.query("SELECT count(*) FROM postrider.secret"), [(0,)])
@@ -272,8 +272,8 @@ class SqliteLate(Late, harness.Case):
     store_kind = harness.Sqlite
 
     def make_application(self):
-        self.application_path = os.path.join(self.home, "application.db")
-        self.application_url = "sqlite:" + self.application_path
+        self.application_path = os.path.join(self.home, "shop.db")
+        self.application_url = "sqlite:shop.db"
 
     def run_sql(self, sql):
         with sqlite3.connect(self.application_path, timeout=10) as connection:
