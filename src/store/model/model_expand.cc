@@ -44,7 +44,11 @@ class Expander {
       append_skipped(skipped, d.key);
       return false;
     }
-    if (const auto used = db_.templates.find(d.template_id); used != db_.templates.end()) used->second.used = true;
+    if (const auto used = db_.templates.find(d.template_id); used != db_.templates.end()) {
+      used->second.used = true;
+    } else {
+      d.template_id = 0;  // deleted after the engine had read it
+    }
     place(made);
     db_.deliveries_of.emplace(message, d.id);
     db_.deliveries.emplace(d.id, d);
