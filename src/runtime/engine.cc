@@ -296,7 +296,7 @@ void Engine::run_expand_work(StoreSession& session) {
 void Engine::run_prepare(StoreSession& session) {
   PrepareStage stage({session, parts_.rules, parts_.context, parts_.secrets});
   while (!workers_stop_.load()) {
-    for (std::vector<LateJob>& jobs : late_.take_all(kTickEvery)) {
+    for (std::vector<LateJob>& jobs : late_.take_all(std::chrono::seconds{1})) {
       if (workers_stop_.load()) return;
       if (late_catalog_changed_.exchange(false)) stage.catalog_changed();
       events_.put(event::Prepared{stage.turn(clock_.now(), jobs)});
