@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/rules.h"
+#include "pipeline/limits.h"
 #include "ports/clock.h"
 #include "ports/secrets.h"
-#include "pipeline/limits.h"
 #include "ports/store.h"
 
 namespace postrider {
@@ -37,7 +37,7 @@ struct ApiParts {
   std::vector<ProviderId> local_providers = {};  // sandbox and shim
   std::uint64_t seed = 0;                        // for the ids of new messages
   std::function<std::vector<LimitWait>()> waits = [] { return std::vector<LimitWait>{}; };  // must not wait
-  SecretSealer* sealer = nullptr;                // null: secrets are refused
+  SecretSealer* sealer = nullptr;                                                           // null: secrets are refused
   /// Stored templates changed: this node's engine reads them again before its next message.
   std::function<void()> catalog_changed = [] {};
   bool (*is_locale)(std::string_view) = nullptr;  // null: every language tag is taken

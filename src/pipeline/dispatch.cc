@@ -24,7 +24,8 @@ constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
 void blacken(Outcome& outcome, const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     for (std::string* text : {&outcome.detail, &outcome.provider_message_id}) {
-      for (std::size_t at = 0; (at = text->find(secret, at)) != std::string::npos;) text->replace(at, secret.size(), "***");
+      for (std::size_t at = 0; (at = text->find(secret, at)) != std::string::npos;)
+        text->replace(at, secret.size(), "***");
     }
   }
 }
@@ -101,7 +102,9 @@ void Dispatcher::take(event::Claimed claimed, Moment) {
     const int received = got[share.tenant];
     parts_.places.give_back(share.provider, share.quota - received);
     limits_.count_back(share.provider, share.tenant, share.quota - received);
-    if (received < share.quota) forget(claimed.request, share.tenant, Unless::MoreWasSaid);
+    if (received == share.quota) continue;
+    forget(claimed.request, share.tenant, Unless::MoreWasSaid);
+    limits_.nothing_waits({claimed.request.lane, claimed.request.channel, share.tenant});
   }
   for (Claim& claim : claimed.claims) admit(std::move(claim));
 }
@@ -309,8 +312,8 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "quiet hours end only after it expires");
   }
-  return end(
-      {.state = DeliveryState::Retrying, .reason = Reason::QuietHours, .due_at = *until, .attempt = attempt}, d.quiet);
+  return end({.state = DeliveryState::Retrying, .reason = Reason::QuietHours, .due_at = *until, .attempt = attempt},
+             d.quiet);
 }
 
 bool Dispatcher::wants_text(std::uint32_t slot) {
@@ -325,7 +328,8 @@ bool Dispatcher::wants_text(std::uint32_t slot) {
 void Dispatcher::take(event::Prepared prepared, Moment at) {
   for (LateAnswer& answer : prepared.answers) {
     const auto slot = static_cast<std::uint32_t>(answer.id & 0xffffffffU);
-    POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].preparing && flights_[slot].generation == answer.id >> 32U);
+    POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].preparing &&
+                    flights_[slot].generation == answer.id >> 32U);
     take_answer(slot, answer, at);
   }
 }
@@ -358,7 +362,8 @@ void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) 
     const int attempt = flight.claim.lease.attempt;
     const Policy& policy = parts_.rules.policy_for(flight.claim.delivery, desk.rule);
     const Instant due = at.now + retry_delay(policy, std::max(1, attempt), random_.next());
-    complete(flight, {.state = DeliveryState::Retrying, .reason = not_now.reason, .due_at = due, .attempt = attempt - 1},
+    complete(flight,
+             {.state = DeliveryState::Retrying, .reason = not_now.reason, .due_at = due, .attempt = attempt - 1},
              std::nullopt, excerpt(printable(not_now.detail), kExcerptBytesMax), flight.claim.lease.fence);
   }
   free_slot(slot);

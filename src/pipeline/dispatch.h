@@ -66,9 +66,10 @@ struct Tick {};
 struct Stop {};      // start nothing any more, give back what was not begun
 struct AbortAll {};  // the grace is over
 }  // namespace event
-using DispatchEvent = std::variant<event::Work, event::Heads, event::Claimed, event::ClaimFailed, event::Owned,
-                                   event::TookOver, event::Ended, event::Prepared, event::RecordDone, event::RecordFailed,
-                                   event::ReleaseDone, event::Beat, event::Tick, event::Stop, event::AbortAll>;
+using DispatchEvent =
+    std::variant<event::Work, event::Heads, event::Claimed, event::ClaimFailed, event::Owned, event::TookOver,
+                 event::Ended, event::Prepared, event::RecordDone, event::RecordFailed, event::ReleaseDone, event::Beat,
+                 event::Tick, event::Stop, event::AbortAll>;
 
 namespace effect {
 struct Claim {
@@ -95,8 +96,8 @@ struct Alarm {
   std::string detail;
 };
 }  // namespace effect
-using DispatchEffect =
-    std::variant<effect::Claim, effect::Start, effect::Abort, effect::Prepare, effect::Record, effect::Release, effect::Alarm>;
+using DispatchEffect = std::variant<effect::Claim, effect::Start, effect::Abort, effect::Prepare, effect::Record,
+                                    effect::Release, effect::Alarm>;
 
 struct DispatchCounts {  // since the start; read by metrics
   std::uint64_t claimed = 0, owned = 0, calls = 0, recorded = 0, stale = 0, released = 0, taken_over = 0,
@@ -133,7 +134,7 @@ class Dispatcher {
     Claim claim = {};
     std::uint32_t generation = 0;
     bool calling = false;
-    bool preparing = false;          // its text is being written
+    bool preparing = false;             // its text is being written
     std::optional<LateText> late = {};  // its text
   };
   struct Desk {  // one provider

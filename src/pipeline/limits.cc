@@ -21,14 +21,22 @@ int Limits::allow(const ProviderRule& provider, const QueueGroup& group, int wan
   const auto guest = guests_.find(group.tenant);
   if (rate == rates_.end() && guest == guests_.end()) return wanted;
   Allowed allowed = by_provider(provider, wanted, now);
-  if (allowed.count > 0 && guest != guests_.end()) allowed = by_tenant(guest->second, allowed.count, now);
+  if (allowed.count > 0 && guest != guests_.end()) {
+    Allowed own = by_tenant(guest->second, allowed.count, now);
+    if (own.count < allowed.count) allowed = std::move(own);
+  }
   if (rate != rates_.end()) rate->second.take(allowed.count);
   if (guest != guests_.end()) {
     guest->second.tokens.take(allowed.count);
     guest->second.held += allowed.count;
   }
-  note(group, allowed);
-  return allowed.count;
+  const int count = allowed.count;
+  if (count < wanted) {
+    note(group, std::move(allowed));
+  } else {
+    nothing_waits(group);
+  }
+  return count;
 }
 
 Limits::Allowed Limits::by_provider(const ProviderRule& provider, int wanted, Instant now) {
@@ -41,23 +49,22 @@ Limits::Allowed Limits::by_provider(const ProviderRule& provider, int wanted, In
 Limits::Allowed Limits::by_tenant(Guest& guest, int wanted, Instant now) const {
   const Limit& limit = guest.rule->limit;
   const int room = limit.concurrency > 0 ? std::max(0, limit.concurrency - guest.held) : wanted;
-  if (room == 0) {
-    return {0, Reason::LimitedByConcurrency, fmt::format("tenant {}: {} at a time", guest.rule->name, limit.concurrency)};
+  if (room < wanted && guest.tokens.allows(room, now, nodes_) == room) {
+    return {room, Reason::LimitedByConcurrency,
+            fmt::format("tenant {}: {} at a time", guest.rule->name, limit.concurrency)};
   }
   return {guest.tokens.allows(std::min(wanted, room), now, nodes_), Reason::LimitedByRate,
           fmt::format("tenant {}: {:g} a second", guest.rule->name, limit.per_second)};
 }
 
-void Limits::note(const QueueGroup& group, const Allowed& allowed) {
-  const auto known =
-      std::find_if(waits_.begin(), waits_.end(), [&](const LimitWait& wait) { return wait.group == group; });
-  if (allowed.count > 0) {
-    if (known != waits_.end()) waits_.erase(known);
-  } else if (known != waits_.end()) {
-    *known = {group, allowed.reason, allowed.detail};
-  } else {
-    waits_.push_back({group, allowed.reason, allowed.detail});
-  }
+void Limits::note(const QueueGroup& group, Allowed allowed) {
+  nothing_waits(group);
+  waits_.push_back({group, allowed.reason, std::move(allowed.detail)});
+}
+
+void Limits::nothing_waits(const QueueGroup& group) {
+  const auto is_it = [&](const LimitWait& wait) { return wait.group == group; };
+  waits_.erase(std::remove_if(waits_.begin(), waits_.end(), is_it), waits_.end());
 }
 
 void Limits::count_back(ProviderId provider, TenantId tenant, int count) {

@@ -7,6 +7,7 @@
 
 #include "core/fair_share.h"
 #include "core/rules.h"
+#include "ports/store.h"
 
 namespace postrider {
 
@@ -26,6 +27,8 @@ class Limits {
   int allow(const ProviderRule& provider, const QueueGroup& group, int wanted, Instant now);
   /// So many of what was allowed were not there, or could not be asked for.
   void count_back(ProviderId provider, TenantId tenant, int count);
+  /// A claim found less than was allowed: nothing waits there any more.
+  void nothing_waits(const QueueGroup& group);
   /// One of the tenant's deliveries is held no more.
   void let_go(TenantId tenant);
   void set_nodes(int nodes) { nodes_ = std::max(1, nodes); }
@@ -41,11 +44,11 @@ class Limits {
   struct Allowed {
     int count = 0;
     Reason reason = Reason::LimitedByRate;
-    std::string detail = {};  // when nothing is allowed
+    std::string detail = {};  // what holds up the rest
   };
   Allowed by_provider(const ProviderRule& provider, int wanted, Instant now);
   Allowed by_tenant(Guest& guest, int wanted, Instant now) const;
-  void note(const QueueGroup& group, const Allowed& allowed);
+  void note(const QueueGroup& group, Allowed allowed);
 
   std::map<ProviderId, TokenBucket> rates_;  // of the providers that have one
   std::map<TenantId, Guest> guests_;

@@ -46,7 +46,11 @@ Result<Done> PrepareStage::keep_up(Instant now) {
 std::vector<LateAnswer> PrepareStage::turn(Instant now, const std::vector<LateJob>& jobs) {
   std::vector<LateAnswer> answers;
   const auto all_not_now = [&](const Error& error) {
-    for (const LateJob& job : jobs) answers.push_back({job.id, NotNow{Reason::ContextFailed, error.text}});
+    for (const LateJob& job : jobs) {
+      LateAnswer& answer = answers.emplace_back();
+      answer.id = job.id;
+      answer.what = NotNow{Reason::ContextFailed, error.text};
+    }
     return answers;
   };
   if (const auto kept = keep_up(now); !kept) return all_not_now(kept.error());
@@ -144,18 +148,20 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     const auto document = JsonDocument::parse(data, kDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
-    } else if (auto because = route != nullptr && !m.is_direct() ? cancelled_because(route->cancel_when, document->root())
-                                                                 : std::nullopt) {
+    } else if (auto because = route != nullptr && !m.is_direct()
+                                  ? cancelled_because(route->cancel_when, document->root())
+                                  : std::nullopt) {
       answer = NotToBeSent{DeliveryState::Cancelled, Reason::CancelledByCondition, std::move(*because)};
     } else {
       const std::string_view zone = contact != nullptr ? contact->timezone : std::string_view{};
-      auto written = write_content(*content, document->root(),
-                                   {rules, templates, *tenant, route, d.channel, d.locale, zone});
+      auto written =
+          write_content(*content, document->root(), {rules, templates, *tenant, route, d.channel, d.locale, zone});
       if (auto* refused = std::get_if<Unwritable>(&written)) {
         answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
                              printable(excerpt(refused->detail, kExcerptBytesMax))};
       } else {
-        answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), !content->uses_secret};
+        answer =
+            LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), !content->uses_secret};
       }
     }
   }

@@ -33,8 +33,8 @@ struct Late : Bench {
     rules.templates.add(std::move(text));
     Route route{.type = "booking"};
     route.recipients = {{Channel::Push, "token", RecipientShape::Single}};
-    route.context =
-        ContextRule{"shop", *compile_context_sql("SELECT guest FROM booking WHERE id = :entity_id", SqlDialect::Postgres)};
+    route.context = ContextRule{
+        "shop", *compile_context_sql("SELECT guest FROM booking WHERE id = :entity_id", SqlDialect::Postgres)};
     route.cancel_when = {.field = "status", .values = {"Cancelled"}};
     route.rendering = Rendering::Late;
     rules.routes = {route};

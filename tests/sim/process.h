@@ -82,7 +82,8 @@ class Process {
   NodeLease lease_ = {};
   std::optional<IdSource> ids_;
   std::optional<Places> places_;
-  std::unique_ptr<StoreSession> intake_, claims_session_, records_session_, expand_session_, prepare_session_, heartbeat_, maintain_;
+  std::unique_ptr<StoreSession> intake_, claims_session_, records_session_, expand_session_, prepare_session_,
+      heartbeat_, maintain_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<ExpandStage> expand_stage_;
   std::optional<PrepareStage> prepare_stage_;
