@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/secret_text.h"
 #include "base/text.h"
+#include "base/wiped_json.h"
 
 namespace postrider {
 namespace {
@@ -20,7 +21,6 @@ constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
   return static_cast<CallId>(generation) << 32U | slot;
 }
 
-// An answer may repeat what it was sent.
 void blacken(Outcome& outcome, const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     for (std::string* text : {&outcome.detail, &outcome.provider_message_id}) {
@@ -399,6 +399,8 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     free_slot(slot);
     return;
   }
+  std::optional<WipedJson> wiped;  // an answer may repeat what it was sent
+  if (flight.late && !flight.late->may_be_kept) wiped.emplace();
   Outcome outcome = desk.adapter->interpret(end.reply, at.now);
   if (flight.late) blacken(outcome, flight.late->secrets);
   if (outcome.kind == OutcomeKind::Misconfigured && at.steady >= desk.held_until) {

@@ -13,7 +13,7 @@
 namespace postrider {
 namespace {
 
-constexpr JsonLimits kDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
+constexpr JsonLimits kLateDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
 constexpr std::size_t kSecretWordMin = 4;  // shorter ones would blacken innocent words of an answer
 
 const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
@@ -145,7 +145,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
   {
     std::optional<WipedJson> wiped;
     if (!secret.empty()) wiped.emplace();
-    const auto document = JsonDocument::parse(data, kDataLimits);
+    const auto document = JsonDocument::parse(data, kLateDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
     } else if (auto because = route != nullptr && !m.is_direct()
