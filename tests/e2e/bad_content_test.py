@@ -56,7 +56,7 @@ class BadContent:
             return view if view["state"] in ("failed", "ignored") else None
 
         view = wait_for("it has failed", look)
-        return view["reason"], view.get("detail", "")
+        return view["reason"]["code"], view["detail"]
 
     def deliveries(self, message, count):
         return wait_for(f"{count} deliveries", lambda: (lambda found: found if len(found) == count else None)(
@@ -75,30 +75,30 @@ class BadContent:
     def test_templates_that_are_not_balanced_are_refused_with_the_place(self):
         for body, word in [("{{#a}}x", "a"), ("x{{/a}}", "a"), ("{{#a}}{{/b}}", "b"), ("{{name", "line 1"), ("{{=x}}", "line 1")]:
             status, answer = self.template(body)
-            self.assertEqual(status, 422, (body, answer))
+            self.assertEqual(status, 400, (body, answer))
             self.assertIn(word, str(answer["error"]), body)
         self.assertEqual(self.engine.request("GET", "/api/v1/templates")[1]["templates"], [])
 
     def test_a_template_that_includes_itself_ends_its_deliveries_and_no_engine(self):
         status, answer = self.template("again {{> loop}}", key="loop", type="", channel="partial")
         self.assertEqual(status, 201, answer)
-        self.assertIn("loop", str(answer["warnings"]))
+        self.assertEqual([each["code"] for each in answer["warnings"]], ["self_including"])
         status, answer = self.template("Hello {{> loop}}", type="all.told", key="told")
         self.assertEqual(status, 201, answer)
         message = self.send(self.engine, type="all.told", payload={"tokens": ["a1"]})
         [delivery] = self.deliveries(message, 1)
-        self.assertEqual((delivery["state"], delivery["reason"]), ("suppressed", "template_broken"))
+        self.assertEqual((delivery["state"], delivery["reason"]["code"]), ("suppressed", "template_broken"))
 
     def test_a_body_of_more_than_a_megabyte_is_refused_and_a_text_of_more_ends_its_delivery(self):
         status, answer = self.template("x" * (1 << 20) + "y")
-        self.assertIn(status, (413, 422), answer)
+        self.assertEqual((status, answer["error"]["code"]), (400, "INVALID_TEMPLATE"))
         line = "x" * 1000
         fits = self.send(self.engine, type="much.said", payload={"token": "t", "lines": [{"line": line}] * 900})
         [delivery] = self.deliveries(fits, 1)
         wait_for("it is sent", lambda: self.notification(self.engine, fits)["deliveries"][0]["state"] == "delivered")
         much = self.send(self.engine, type="much.said", payload={"token": "t", "line": line * 2, "lines": [1] * 600})
         [delivery] = self.deliveries(much, 1)
-        self.assertEqual((delivery["state"], delivery["reason"]), ("suppressed", "content_too_large"))
+        self.assertEqual((delivery["state"], delivery["reason"]["code"]), ("suppressed", "content_too_large"))
 
     def test_a_hundred_thousand_recipients_are_served_and_one_more_is_too_many(self):
         tokens = [format(number, "x") for number in range(100_001)]
@@ -107,7 +107,7 @@ class BadContent:
         message = self.send(self.engine, type="all.told", payload={"tokens": tokens[:-1]}, lane="bulk")
         wait_for("each has its delivery", lambda: self.store.query("SELECT count(*) FROM postrider.delivery WHERE type = 'all.told'") == [(100_000,)], 120, 0.5)
         quick = self.send(self.engine, lane="priority")
-        wait_for("priority passes", lambda: self.notification(self.engine, quick)["deliveries"][0]["state"] == "delivered", 20)
+        wait_for("priority passes", lambda: [each["state"] for each in self.notification(self.engine, quick)["deliveries"]] == ["delivered"], 20)
         self.assertEqual(self.notification(self.engine, message)["state"], "expanded")
 
     def test_the_same_recipient_twice_is_one_delivery(self):
@@ -117,7 +117,7 @@ class BadContent:
     def test_languages_and_zones_that_nobody_knows_are_refused(self):
         for wrong in ({"locale": "xx-NOWHERE-x"}, {"locale": "not a locale"}, {"timezone": "Mars/Olympus"}, {"quiet_hours": "25:00-08:00"}):
             status, answer = self.engine.request("PUT", "/api/v1/contacts/ada", {"addresses": {"push": "t"}, **wrong})
-            self.assertEqual(status, 422, (wrong, answer))
+            self.assertEqual(status, 400, (wrong, answer))
             self.assertEqual(answer["error"]["field"], next(iter(wrong)))
         self.assertEqual(self.engine.request("GET", "/api/v1/contacts/ada")[0], 404, "nothing was stored")
         message = self.send(self.engine, type="all.told", payload={"tokens": ["a"]}, locale="!!")

@@ -6,9 +6,24 @@
 namespace postrider::model {
 namespace {
 
+// What was written late goes before what it was made with.
+Delivery as_sent(const ModelDatabase& db, RowId id) {
+  Delivery d = db.deliveries.at(id);
+  const auto late = db.renderings.find(id);
+  if (d.rendering != Rendering::Late || late == db.renderings.end()) return d;
+  const LateRendering& r = late->second;
+  d.template_version = r.template_version;
+  d.locale = r.locale;
+  d.subject = r.subject;
+  d.body = r.body;
+  d.html = r.html;
+  d.warnings = r.warnings;
+  return d;
+}
+
 DeliveryView look_at(ModelDatabase& db, RowId id) {
   DeliveryView view;
-  view.delivery = db.deliveries.at(id);
+  view.delivery = as_sent(db, id);
   if (const auto settled = db.settled.find(id); settled != db.settled.end()) {
     view.state = settled->second.state;
     view.reason = settled->second.reason;
@@ -181,7 +196,7 @@ Result<std::vector<SandboxItem>> ModelSession::sandbox(std::optional<TenantId> t
     const bool asked = std::find(providers.begin(), providers.end(), row.provider) != providers.end();
     if (!asked || row.end.outcome != OutcomeKind::Accepted) continue;
     if (key.delivery >= before.value_or(std::numeric_limits<RowId>::max())) continue;
-    const Delivery& delivery = db->deliveries.at(key.delivery);
+    const Delivery delivery = as_sent(*db, key.delivery);
     if (tenant && *tenant != delivery.tenant) continue;
     SandboxItem& item = items[key.delivery];
     ++item.calls;
