@@ -14,6 +14,7 @@
 #include "base/prng.h"
 #include "core/fair_share.h"
 #include "core/rules.h"
+#include "pipeline/call_counts.h"
 #include "pipeline/places.h"
 #include "ports/provider.h"
 #include "ports/store.h"
@@ -91,9 +92,10 @@ using DispatchEffect =
 
 struct DispatchCounts {  // since the start; read by metrics
   std::uint64_t claimed = 0, owned = 0, calls = 0, recorded = 0, stale = 0, released = 0, taken_over = 0,
-                possible_duplicates = 0;
+                possible_duplicates = 0, call_errors = 0;
   std::map<std::pair<std::string, DeliveryState>, std::uint64_t> by_type_and_state = {};
   std::map<std::string, std::uint64_t> attempts_by_type = {};
+  std::map<std::string, CallTimes> times_by_type = {};
 };
 
 class Dispatcher {
@@ -202,6 +204,7 @@ class Dispatcher {
   bool stopping_ = false;
   bool any_at_most_once_ = false;
   DispatchCounts counts_;
+  CountedTypes types_;
 };
 
 /// Stays the same over all attempts of a delivery at one provider, differs between providers.
