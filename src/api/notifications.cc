@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "api/explain.h"
+#include "api/explain/recipient.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/views.h"
@@ -12,8 +12,6 @@
 
 namespace postrider {
 namespace {
-
-constexpr std::size_t kExplainedMax = 100;
 
 Addresses shown_to(const Caller& caller) { return caller.sees_addresses() ? Addresses::Plain : Addresses::Masked; }
 
@@ -110,33 +108,38 @@ bool wants_text(const HttpIn& in) {
          accept->find("application/json") == std::string::npos;
 }
 
-HttpOut story_answer(const HttpIn& in, const Story& story) {
+HttpOut story_answer(const HttpIn& in, const Story& story, std::string_view next = {}) {
   HttpOut out;
   if (wants_text(in)) {
     out.content_type = "text/plain; charset=utf-8";
     out.body = story_text(story);
+    if (!next.empty()) out.body += fmt::format("next page: cursor={}\n", next);
   } else {
-    out.body = story_json(story);
+    out.body = story_json(story, next);
   }
   return out;
 }
 
-Answered explain_recipient(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Query& query) {
+Answered tell_recipient(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Query& query) {
   auto filter = FilterReader{parts, request.caller, query}.read();
   if (const auto* wrong = std::get_if<ApiError>(&filter)) return *wrong;
-  auto& wanted = std::get<ListFilter>(filter);
-  wanted.count_max = kExplainedMax;
+  const auto limit = read_limit(query);
+  if (const auto* wrong = std::get_if<ApiError>(&limit)) return *wrong;
+  const auto cursor = read_cursor(query);
+  if (const auto* wrong = std::get_if<ApiError>(&cursor)) return *wrong;
+  const auto& wanted = std::get<ListFilter>(filter);
+  const RecipientQuestion question{.tenant = wanted.tenant,
+                                   .address = wanted.recipient,
+                                   .type = wanted.type,
+                                   .from = wanted.from,
+                                   .before = std::get<std::optional<RowId>>(cursor),
+                                   .count_max = std::get<std::size_t>(limit)};
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  const auto items = (*session)->list(wanted);
-  if (!items) return store_failed(worker, items.error());
-  Story story = explain_items(*items, shown_to(request.caller));
-  if (story.empty()) {
-    story.push_back({.text =
-                         "Nothing is known for this recipient. An event whose type no route knows has no recipient: "
-                         "look for ignored and failed messages of its type."});
-  }
-  return story_answer(request.in, story);
+  const auto found = look_up_recipient(**session, parts.rules, question);
+  if (!found) return store_failed(worker, found.error());
+  const std::string next = found->page.next ? format_cursor(*found->page.next) : "";
+  return story_answer(request.in, explain_recipient(question, *found, parts.rules, shown_to(request.caller)), next);
 }
 
 }  // namespace
@@ -175,7 +178,8 @@ Answered list_notifications(const ApiParts& parts, Worker& worker, const ApiRequ
 }
 
 Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
-  const auto read = Query::read(request.in.query, {"message", "recipient", "type", "since", "tenant"});
+  const auto read =
+      Query::read(request.in.query, {"message", "recipient", "type", "since", "tenant", "limit", "cursor"});
   if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
   const Query& query = std::get<Query>(read);
   const std::string* message = query.find("message");
@@ -184,9 +188,9 @@ Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest
     return wrong_parameter(recipient != nullptr ? "recipient" : "message",
                            "is needed: ask for a message by its id, or for a recipient by its address");
   }
-  if (recipient != nullptr) return explain_recipient(parts, worker, request, query);
-  if (query.find("type") != nullptr || query.find("since") != nullptr) {
-    return wrong_parameter(query.find("type") != nullptr ? "type" : "since", "goes with a recipient only");
+  if (recipient != nullptr) return tell_recipient(parts, worker, request, query);
+  for (const char* name : {"type", "since", "limit", "cursor"}) {
+    if (query.find(name) != nullptr) return wrong_parameter(name, "goes with a recipient only");
   }
   const auto found = find_message(parts, worker, request.caller, query.find("tenant"), *message);
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;

@@ -31,8 +31,9 @@ struct ApiParts {
   std::function<void(IntakeGroup, Accepted)> accept;
   /// Work appeared in these groups by an operator's action.
   std::function<void(std::vector<QueueGroup>)> work_appeared;
-  std::function<std::string()> metrics;  // may wait
-  std::function<HealthView()> health;    // must not wait
+  std::function<std::string()> metrics;       // may wait
+  std::function<std::string()> metrics_lite;  // may wait
+  std::function<HealthView()> health;         // must not wait
   IdSource& ids;
   std::vector<ProviderId> local_providers = {};  // sandbox and shim
   std::uint64_t seed = 0;                        // for the ids of new messages

@@ -77,5 +77,6 @@ void get_healthz(const ApiParts& parts, const ApiRequest& request, const Respond
 void get_readyz(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
 void get_openapi(const ApiParts& parts, const ApiRequest& request, const Respond& respond);
 Answered get_metrics(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_metrics_lite(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 
 }  // namespace postrider

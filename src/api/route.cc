@@ -57,6 +57,7 @@ constexpr std::array kRoutes{
     ApiRoute{"POST", "/api/v1/suppressions", Role::Operator, kChanges, &add_suppressions},
     ApiRoute{"DELETE", "/api/v1/suppressions", Role::Operator, kChanges, &remove_suppressions},
     ApiRoute{"GET", "/metrics", Role::Viewer, kReads, &get_metrics, Peers::KeyedUnlessLocal},
+    ApiRoute{"GET", "/ops/metrics-lite", Role::Viewer, kReads, &get_metrics_lite, Peers::KeyedUnlessLocal},
     ApiRoute{"GET", "/healthz", kNoKey, kReads, &get_healthz},
     ApiRoute{"GET", "/readyz", kNoKey, kReads, &get_readyz},
     ApiRoute{"GET", "/openapi.json", kNoKey, kReads, &get_openapi},

@@ -381,7 +381,7 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
-  ++counts_.attempts_by_type[d.type];
+  ++counts_.attempts_by_type[types_.label(d.type)];
   return true;
 }
 
@@ -410,6 +410,8 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     out_.emplace_back(effect::Alarm{desk.rule->id, outcome.reason, outcome.detail});
   }
   const Delivery& d = flight.claim.delivery;
+  counts_.times_by_type[types_.label(d.type)].add(end.ended_at - end.started_at);
+  if (outcome.kind != OutcomeKind::Accepted && outcome.reason != Reason::InvalidRecipient) ++counts_.call_errors;
   const Judged facts{.attempt = flight.claim.lease.attempt,
                      .guarantee = d.guarantee,
                      .expires_at = d.expires_at,
@@ -430,7 +432,7 @@ void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<A
                           int attempt_fence) {
   const Delivery& d = flight.claim.delivery;
   if (verdict.possible_duplicate) ++counts_.possible_duplicates;
-  ++counts_.by_type_and_state[{d.type, verdict.state}];
+  ++counts_.by_type_and_state[{types_.label(d.type), verdict.state}];
   std::optional<LateRendering> rendered;
   if (flight.late && flight.late->may_be_kept && attempt) {
     const Content& c = flight.late->content;

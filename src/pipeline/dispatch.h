@@ -14,6 +14,7 @@
 #include "base/prng.h"
 #include "core/fair_share.h"
 #include "core/rules.h"
+#include "pipeline/call_counts.h"
 #include "pipeline/late.h"
 #include "pipeline/limits.h"
 #include "pipeline/places.h"
@@ -101,9 +102,10 @@ using DispatchEffect = std::variant<effect::Claim, effect::Start, effect::Abort,
 
 struct DispatchCounts {  // since the start; read by metrics
   std::uint64_t claimed = 0, owned = 0, calls = 0, recorded = 0, stale = 0, released = 0, taken_over = 0,
-                possible_duplicates = 0;
+                possible_duplicates = 0, call_errors = 0;
   std::map<std::pair<std::string, DeliveryState>, std::uint64_t> by_type_and_state = {};
   std::map<std::string, std::uint64_t> attempts_by_type = {};
+  std::map<std::string, CallTimes> times_by_type = {};
 };
 
 class Dispatcher {
@@ -224,6 +226,7 @@ class Dispatcher {
   bool stopping_ = false;
   bool any_at_most_once_ = false;
   DispatchCounts counts_;
+  CountedTypes types_;
 };
 
 /// Stays the same over all attempts of a delivery at one provider, differs between providers.

@@ -306,6 +306,21 @@ struct ListItem {
   std::string detail = {};
   Instant accepted_at = {};
 };
+/// Everything that was for one address, and what would have been.
+struct AddressedFilter {
+  std::optional<TenantId> tenant = {};    // empty: all tenants (ops)
+  std::string address = {};               // letter by letter
+  std::vector<ContactRef> contacts = {};  // whose address it is
+  std::string type = {};
+  std::optional<Instant> from = {};
+  std::optional<RowId> before = {};  // keyset: ids smaller than this
+  std::size_t count_max = 50;
+  std::size_t looked_at_max = 2000;  // messages without deliveries that are read for one page
+};
+struct AddressedPage {
+  std::vector<ListItem> items = {};  // newest first
+  std::optional<RowId> next = {};    // `before` of the next page, which may be an empty one; empty: this was the last
+};
 struct SandboxItem {
   RowId id = 0;
   Delivery delivery = {};
@@ -334,6 +349,10 @@ class ReadStore {
   /// Newest first. Rows still in the outbox are listed as pending messages (id = 0 keyset: only on the first page, at
   /// most count_max).
   virtual Result<std::vector<ListItem>> list(const ListFilter& filter) = 0;
+  /// Deliveries to this address; those to its contacts that had no address; and messages without deliveries that name
+  /// the address or one of the contacts, or whose payload has the address as a text of its own. What is still in the
+  /// outbox stands on the first page, whatever `from` says (id 0, at most count_max).
+  virtual Result<AddressedPage> addressed(const AddressedFilter& filter) = 0;
   /// What providers of these ids (sandbox, shim) would have sent, newest first.
   virtual Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant,
                                                    std::span<const ProviderId> providers, std::optional<RowId> before,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/json.h"
+
 namespace postrider {
 namespace {
 
@@ -104,6 +106,21 @@ IdRange id_range(const ListFilter& filter) {
   if (filter.until) range.before = id_floor(*filter.until);
   if (filter.before) range.before = std::min(range.before, *filter.before);
   return range;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::string contacts_json(std::span<const ContactRef> contacts) {
+  JsonWriter json;
+  json.begin_array();
+  for (const ContactRef& contact : contacts) {
+    json.begin_array().value(static_cast<std::int64_t>(contact.tenant)).value(contact.key).end_array();
+  }
+  return json.end_array().take();
 }
 
 bool may_end_a_lease(DeliveryState state) {

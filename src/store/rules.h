@@ -1,6 +1,7 @@
 // The few rules that every store must apply alike and that need no database: what skipped delivery keys make of a
 // message, how a row that is still in the outbox is shown, and which items a list filter lets through.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -57,6 +58,11 @@ struct IdRange {
   RowId before = 0;
 };
 IdRange id_range(const ListFilter& filter);
+
+/// A text as it stands in JSON, with its quotation marks: what a payload is searched for.
+std::string quoted(std::string_view text);
+/// [[tenant, "key"], …]: how contacts go into a statement.
+std::string contacts_json(std::span<const ContactRef> contacts);
 
 /// How many of the newest outbox rows a list looks at.
 inline constexpr std::size_t kPendingLookedAtMax = 20'000;

@@ -6,6 +6,7 @@ namespace postrider {
 
 class ContentForwards : public StoreSession {
  public:
+  Result<AddressedPage> addressed(const AddressedFilter& filter) override { return real().addressed(filter); }
   Result<std::int64_t> catalog_version() override { return real().catalog_version(); }
   Result<std::vector<StoredTemplate>> templates(const TemplateFilter& filter) override {
     return real().templates(filter);

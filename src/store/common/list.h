@@ -7,6 +7,44 @@
 
 namespace postrider::common {
 
+template <class Connection>
+void add_message_state(Connection& c, RowId message, ListItem& item) {
+  item.message_state = MessageState::Expanded;
+  item.reason = Reason::Expanded;
+  if (const auto state = find_state(c, message)) {
+    item.message_state = state->state;
+    item.reason = state->reason;
+    item.detail = state->detail;
+  }
+}
+
+template <class Connection>
+std::optional<ListItem> item_of_delivery(Connection& c, RowId id) {
+  auto view = look_at_delivery(c, id);
+  if (!view) return std::nullopt;
+  ListItem item;
+  item.id = id;
+  item.message_uuid = view->delivery.message_uuid;
+  item.tenant = view->delivery.tenant;
+  item.type = view->delivery.type;
+  add_message_state(c, view->delivery.message, item);
+  item.accepted_at = instant_from_us(c.use("message_accepted_at").integer(view->delivery.message).value_or(0));
+  item.delivery = std::move(*view);
+  return item;
+}
+
+template <class Connection>
+ListItem item_of_message(Connection& c, const Message& message) {
+  ListItem item;
+  item.id = message.id;
+  item.message_uuid = message.uuid;
+  item.tenant = message.tenant;
+  item.type = message.type;
+  item.accepted_at = message.accepted_at;
+  add_message_state(c, message.id, item);
+  return item;
+}
+
 /// One page. The statements find ids by the narrowest way; what is on the page is decided by lets_through().
 template <class Connection>
 class Page {
@@ -82,28 +120,9 @@ class Page {
     return ids;
   }
 
-  void add_message_state(RowId message, ListItem& item) {
-    item.message_state = MessageState::Expanded;
-    item.reason = Reason::Expanded;
-    if (const auto state = find_state(c_, message)) {
-      item.message_state = state->state;
-      item.reason = state->reason;
-      item.detail = state->detail;
-    }
-  }
-
   std::optional<ListItem> delivery_item(RowId id) {
-    auto view = look_at_delivery(c_, id);
-    if (!view) return std::nullopt;
-    ListItem item;
-    item.id = id;
-    item.message_uuid = view->delivery.message_uuid;
-    item.tenant = view->delivery.tenant;
-    item.type = view->delivery.type;
-    add_message_state(view->delivery.message, item);
-    item.accepted_at = instant_from_us(c_.use("message_accepted_at").integer(view->delivery.message).value_or(0));
-    item.delivery = std::move(*view);
-    if (!lets_through(filter_, state_, item, {})) return std::nullopt;
+    auto item = item_of_delivery(c_, id);
+    if (!item || !lets_through(filter_, state_, *item, {})) return std::nullopt;
     return item;
   }
 
@@ -111,13 +130,7 @@ class Page {
     auto rows = c_.use("message_of").query(id);
     if (!rows.next()) return std::nullopt;
     const Message message = read_message(rows);
-    ListItem item;
-    item.id = id;
-    item.message_uuid = message.uuid;
-    item.tenant = message.tenant;
-    item.type = message.type;
-    item.accepted_at = message.accepted_at;
-    add_message_state(id, item);
+    ListItem item = item_of_message(c_, message);
     if (!lets_through(filter_, state_, item, {message.channel, message.recipient})) return std::nullopt;
     return item;
   }

@@ -157,7 +157,102 @@ std::vector<ListItem> made_items(ModelDatabase& db, const ListFilter& filter, co
   return items;
 }
 
+/// What was for one address, and what would have been.
+class AddressedReader {
+ public:
+  AddressedReader(ModelDatabase& db, const AddressedFilter& filter)
+      : db_(db), filter_(filter), quoted_(quoted(filter.address)) {}
+
+  AddressedPage page() {
+    AddressedPage page;
+    if (!filter_.before) page.items = waiting();
+    IdRange range = id_range({.from = filter_.from, .before = filter_.before});
+    if (const auto floor = last_looked_at(range)) {
+      range.from = *floor + 1;
+      page.next = range.from;
+    }
+    std::vector<ListItem> found = made(range);
+    if (found.size() > filter_.count_max) {
+      found.resize(filter_.count_max);
+      page.next = found.back().id;
+    }
+    page.items.insert(page.items.end(), found.begin(), found.end());
+    return page;
+  }
+
+ private:
+  [[nodiscard]] bool is_asked_for(TenantId tenant, const std::string& type) const {
+    return (!filter_.tenant || *filter_.tenant == tenant) && (filter_.type.empty() || filter_.type == type);
+  }
+  [[nodiscard]] bool is_of(TenantId tenant, const std::string& contact) const {
+    const auto& contacts = filter_.contacts;
+    return std::find(contacts.begin(), contacts.end(), ContactRef{tenant, contact}) != contacts.end();
+  }
+  template <class Row>
+  [[nodiscard]] bool names(TenantId tenant, const Row& row) const {
+    return row.recipient == filter_.address || is_of(tenant, row.contact) ||
+           row.payload.find(quoted_) != std::string::npos;
+  }
+
+  // The first of the messages without deliveries that this page does not look at any more.
+  [[nodiscard]] std::optional<RowId> last_looked_at(const IdRange& range) const {
+    std::size_t looked_at = 0;
+    for (auto at = db_.states.rbegin(); at != db_.states.rend(); ++at) {
+      if (at->first < range.from || at->first >= range.before) continue;
+      const TenantId tenant = db_.messages.at(at->first).tenant;
+      if (filter_.tenant && *filter_.tenant != tenant) continue;
+      if (looked_at++ == filter_.looked_at_max) return at->first;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<ListItem> made(const IdRange& range) {
+    std::vector<ListItem> items;
+    const auto inside = [&](RowId id) { return id >= range.from && id < range.before; };
+    for (const auto& [id, d] : db_.deliveries) {
+      const bool ours = d.recipient == filter_.address || (d.recipient.empty() && is_of(d.tenant, d.contact));
+      if (!inside(id) || !ours || !is_asked_for(d.tenant, d.type)) continue;
+      ListItem item{.id = id, .message_uuid = d.message_uuid, .tenant = d.tenant, .type = d.type};
+      add_message_state(db_, d.message, item);
+      item.accepted_at = db_.messages.at(d.message).accepted_at;
+      item.delivery = look_at(db_, id);
+      items.push_back(std::move(item));
+    }
+    for (const auto& [id, m] : db_.messages) {
+      if (!inside(id) || db_.deliveries_of.contains(id) || !is_asked_for(m.tenant, m.type)) continue;
+      if (!names(m.tenant, m)) continue;
+      ListItem item{.id = id, .message_uuid = m.uuid, .tenant = m.tenant, .type = m.type};
+      add_message_state(db_, id, item);
+      item.accepted_at = m.accepted_at;
+      items.push_back(std::move(item));
+    }
+    std::sort(items.begin(), items.end(), [](const ListItem& a, const ListItem& b) { return a.id > b.id; });
+    return items;
+  }
+
+  [[nodiscard]] std::vector<ListItem> waiting() const {
+    std::vector<ListItem> items;
+    std::size_t looked_at = 0;
+    for (auto at = db_.outbox.rbegin(); at != db_.outbox.rend() && items.size() < filter_.count_max; ++at) {
+      if (++looked_at > filter_.looked_at_max) break;
+      const OutboxRow& row = at->second;
+      const TenantId tenant = db_.tenant_number(row.tenant);
+      if (is_asked_for(tenant, row.type) && names(tenant, row)) items.push_back(pending_item(row, tenant));
+    }
+    return items;
+  }
+
+  ModelDatabase& db_;
+  const AddressedFilter& filter_;
+  std::string quoted_;
+};
+
 }  // namespace
+
+Result<AddressedPage> ModelSession::addressed(const AddressedFilter& filter) {
+  const Held db = hold();
+  return AddressedReader{*db, filter}.page();
+}
 
 Result<MessageView> ModelSession::message(std::optional<TenantId> tenant, const Uuid& id) {
   const Held db = hold();

@@ -47,6 +47,7 @@ class ModelSession final : public StoreSession {
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
                                            std::optional<RowId> before, std::size_t count_max) override;
   Result<QueueStats> stats(std::optional<TenantId> tenant) override;
+  Result<AddressedPage> addressed(const AddressedFilter& filter) override;
 
   Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
   Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;

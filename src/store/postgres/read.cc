@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "store/common/addressed.h"
 #include "store/common/list.h"
 #include "store/common/operate.h"
 #include "store/postgres/rows.h"
@@ -45,6 +46,10 @@ Result<std::vector<SandboxItem>> PostgresSession::sandbox(std::optional<TenantId
     }
     return items;
   });
+}
+
+Result<AddressedPage> PostgresSession::addressed(const AddressedFilter& filter) {
+  return read([&](Connection& c) { return common::AddressedReader<Connection>{c, filter}.read(); });
 }
 
 Result<QueueStats> PostgresSession::stats(std::optional<TenantId> tenant) {

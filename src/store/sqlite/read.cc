@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "store/common/addressed.h"
 #include "store/common/list.h"
 #include "store/sqlite/session.h"
 
@@ -52,6 +53,10 @@ Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> 
     }
     return items;
   });
+}
+
+Result<AddressedPage> SqliteSession::addressed(const AddressedFilter& filter) {
+  return read([&](Connection& c) { return common::AddressedReader<Connection>{c, filter}.read(); });
 }
 
 Result<QueueStats> SqliteSession::stats(std::optional<TenantId> tenant) {

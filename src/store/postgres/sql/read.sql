@@ -139,6 +139,42 @@ WHERE s.message >= $2::bigint AND s.message < $3::bigint AND ($1::int IS NULL OR
   AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message)
 ORDER BY s.message DESC LIMIT $7::int
 
+-- What was for one address, and what would have been. $1 tenant (or null), $2 from, $3 before.
+-- name: addressed_floor
+SELECT s.message FROM postrider.message_state s
+WHERE s.message >= $2::bigint AND s.message < $3::bigint AND ($1::int IS NULL OR s.tenant = $1::int)
+ORDER BY s.message DESC LIMIT 1 OFFSET $4::int
+
+-- $4 type (or null), $5 address, $6 the same as it stands in JSON, $7 contacts [[tenant, key], …], $8 how many.
+-- name: addressed_messages
+SELECT s.message FROM postrider.message_state s JOIN postrider.message m ON m.id = s.message
+WHERE s.message >= $2::bigint AND s.message < $3::bigint AND ($1::int IS NULL OR s.tenant = $1::int)
+  AND ($4::text IS NULL OR m.type = $4::text)
+  AND (m.recipient = $5::text OR strpos(m.payload, $6::text) > 0
+       OR (m.tenant, m.contact) IN (SELECT (c->>0)::int, c->>1 FROM jsonb_array_elements($7::jsonb) c))
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message)
+ORDER BY s.message DESC LIMIT $8::int
+
+-- A contact's deliveries for which there was no address.
+-- name: addressed_contact
+SELECT d.id FROM postrider.delivery d
+WHERE d.tenant = $1::int AND d.contact = $2::text AND d.contact <> '' AND d.recipient = ''
+  AND d.id >= $3::bigint AND d.id < $4::bigint AND ($5::text IS NULL OR d.type = $5::text)
+ORDER BY d.id DESC LIMIT $6::int
+
+-- name: addressed_outbox
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, '',
+  '', o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
+  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
+  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  '', o.channel, o.recipient, o.contact, o.list, '', '', o.template
+FROM (SELECT * FROM postrider.outbox ORDER BY position DESC LIMIT $1::int) o
+WHERE o.recipient = $2::text OR strpos(o.payload::text, $3::text) > 0
+  OR (coalesce(o.tenant, 'default'), o.contact) IN (
+    SELECT t.name, c->>1 FROM jsonb_array_elements($4::jsonb) c JOIN postrider.tenant t ON t.id = (c->>0)::int)
+ORDER BY o.position DESC
+
 -- The last accepted call stands for the delivery , at whichever provider.
 -- name: sandbox
 SELECT a.delivery, max(a.ended_at), coalesce(max(p.name), ''), count(*)

@@ -137,6 +137,40 @@ WHERE s.message >= ?2 AND s.message < ?3 AND (?1 IS NULL OR s.tenant = ?1) AND (
   AND NOT EXISTS (SELECT 1 FROM postrider_delivery d WHERE d.message = s.message)
 ORDER BY s.message DESC LIMIT ?7
 
+-- What was for one address, and what would have been. ?1 tenant (or null), ?2 from, ?3 before.
+-- name: addressed_floor
+SELECT s.message FROM postrider_message_state s
+WHERE s.message >= ?2 AND s.message < ?3 AND (?1 IS NULL OR s.tenant = ?1)
+ORDER BY s.message DESC LIMIT 1 OFFSET ?4
+
+-- ?4 type (or null), ?5 address, ?6 the same as it stands in JSON, ?7 contacts [[tenant, key], …], ?8 how many.
+-- name: addressed_messages
+SELECT s.message FROM postrider_message_state s CROSS JOIN postrider_message m ON m.id = s.message
+WHERE s.message >= ?2 AND s.message < ?3 AND (?1 IS NULL OR s.tenant = ?1)
+  AND (?4 IS NULL OR m.type = ?4)
+  AND (m.recipient = ?5 OR instr(m.payload, ?6) > 0
+       OR (m.tenant, m.contact) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?7)))
+  AND NOT EXISTS (SELECT 1 FROM postrider_delivery d WHERE d.message = s.message)
+ORDER BY s.message DESC LIMIT ?8
+
+-- A contact's deliveries for which there was no address.
+-- name: addressed_contact
+SELECT d.id FROM postrider_delivery d
+WHERE d.tenant = ?1 AND d.contact = ?2 AND d.contact <> '' AND d.recipient = ''
+  AND d.id >= ?3 AND d.id < ?4 AND (?5 IS NULL OR d.type = ?5)
+ORDER BY d.id DESC LIMIT ?6
+
+-- name: addressed_outbox
+SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, '' AS payload, '' AS sealed, lane,
+  category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
+  source_instance, source_script, site_enqueued_at, '' AS type_data, channel, recipient, contact, list, subject, body,
+  template
+FROM (SELECT * FROM postrider_outbox ORDER BY position DESC LIMIT ?1)
+WHERE recipient = ?2 OR instr(payload, ?3) > 0
+  OR (coalesce(tenant, 'default'), contact) IN (
+    SELECT t.name, json_extract(c.value, '$[1]') FROM json_each(?4) c JOIN postrider_tenant t ON t.id = json_extract(c.value, '$[0]'))
+ORDER BY position DESC
+
 -- The last accepted call stands for the delivery (max() picks the row the other columns come from).
 -- name: sandbox
 SELECT a.delivery, max(a.ended_at), coalesce(p.name, ''), count(*)
