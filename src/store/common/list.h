@@ -193,11 +193,16 @@ class MessagePage {
   std::vector<RowId> ids() {
     const IdRange range = id_range(filter_.from, filter_.until, filter_.before);
     std::vector<RowId> found;
-    // An expanded message has mostly no row among the states; every other one has.
-    auto rows = c_.use(wants(filter_, MessageState::Expanded) ? "message_ids_all" : "message_ids_in_state")
-                    .query(filter_.tenant, range.from, range.before, filter_.count_max, state_mask(filter_));
+    auto rows =
+        c_.use(source()).query(filter_.tenant, range.from, range.before, filter_.count_max, state_mask(filter_));
     while (rows.next()) found.push_back(rows.integer(0));
     return found;
+  }
+
+  // An expanded message has mostly no row among the states; every other one has.
+  [[nodiscard]] std::string_view source() const {
+    if (!wants(filter_, MessageState::Expanded)) return "message_ids_in_state";
+    return filter_.tenant ? "message_ids_of_tenant" : "message_ids_all";
   }
 
   std::vector<MessageView> pending() {

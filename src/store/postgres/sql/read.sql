@@ -156,8 +156,12 @@ ORDER BY s.message DESC LIMIT $7::int
 -- Messages by themselves. $5 has a bit for each state: 1 << state; what has no row among the states is expanded (3).
 -- name: message_ids_all
 SELECT m.id FROM postrider.message m LEFT JOIN postrider.message_state s ON s.message = m.id
-WHERE ($1::int IS NULL OR m.tenant = $1::int) AND m.id >= $2::bigint AND m.id < $3::bigint
-  AND ($5::int & (1 << coalesce(s.state, 3)::int)) <> 0
+WHERE $1::int IS NULL AND m.id >= $2::bigint AND m.id < $3::bigint AND ($5::int & (1 << coalesce(s.state, 3)::int)) <> 0
+ORDER BY m.id DESC LIMIT $4::int
+
+-- name: message_ids_of_tenant
+SELECT m.id FROM postrider.message m LEFT JOIN postrider.message_state s ON s.message = m.id
+WHERE m.tenant = $1::int AND m.id >= $2::bigint AND m.id < $3::bigint AND ($5::int & (1 << coalesce(s.state, 3)::int)) <> 0
 ORDER BY m.id DESC LIMIT $4::int
 
 -- name: message_ids_in_state

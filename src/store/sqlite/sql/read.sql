@@ -156,7 +156,12 @@ ORDER BY s.message DESC LIMIT ?7
 -- Messages by themselves. ?5 has a bit for each state: 1 << state; what has no row among the states is expanded (3).
 -- name: message_ids_all
 SELECT m.id FROM postrider_message m LEFT JOIN postrider_message_state s ON s.message = m.id
-WHERE (?1 IS NULL OR m.tenant = ?1) AND m.id >= ?2 AND m.id < ?3 AND (?5 & (1 << coalesce(s.state, 3))) <> 0
+WHERE ?1 IS NULL AND m.id >= ?2 AND m.id < ?3 AND (?5 & (1 << coalesce(s.state, 3))) <> 0
+ORDER BY m.id DESC LIMIT ?4
+
+-- name: message_ids_of_tenant
+SELECT m.id FROM postrider_message m LEFT JOIN postrider_message_state s ON s.message = m.id
+WHERE m.tenant = ?1 AND m.id >= ?2 AND m.id < ?3 AND (?5 & (1 << coalesce(s.state, 3))) <> 0
 ORDER BY m.id DESC LIMIT ?4
 
 -- name: message_ids_in_state
