@@ -17,7 +17,7 @@ namespace postrider::s0 {
 namespace {
 
 constexpr std::size_t kRequestIdBytesMax = 100;
-constexpr std::size_t kLookedAtMax = 200;  // deliveries of the booking, newest first
+constexpr std::size_t kLookedAtMax = 50;  // deliveries of the booking, newest first
 constexpr std::string_view kFields = "channel, templateId, requestId and reason";
 
 /// What a body asks for.
@@ -137,7 +137,8 @@ class Resend {
   }
 
  private:
-  // Written with the template that is asked for, if there is one; else the newest by the channel.
+  // Written with the template that is asked for, if there is one; else the newest by the channel. Not what was itself
+  // told again: the first one stays the first.
   std::optional<ApiError> find_original() {
     auto items = store_.list({.tenant = about_.tenant->id,
                               .channel = wish_.channel,
@@ -146,7 +147,7 @@ class Resend {
                               .whole = true});
     if (!items) return store_failed(worker_, items.error());
     const auto usable = [](const ListItem& item) {
-      return item.delivery && item.message != nullptr &&
+      return item.delivery && item.message != nullptr && !item.message->is_resend() &&
              !(item.delivery->delivery.recipient.empty() && item.delivery->delivery.contact.empty());
     };
     const auto number = number_in(wish_.template_name);
@@ -171,6 +172,8 @@ class Resend {
   std::variant<Chosen, ApiError> choose() {
     if (!wish_.template_name.empty()) return choose_named();
     const Delivery& d = original_.delivery->delivery;
+    const Message& m = *original_.message;
+    if (m.is_direct() && m.template_key.empty() && !m.body.empty()) return Chosen{.id_in_keys = "direct"};
     if (d.template_id != 0) {
       const auto stored = store_.template_version(about_.tenant->id, d.template_id, 0);
       if (stored && stored->active) return of_store(*stored);
@@ -180,9 +183,7 @@ class Resend {
     if (const auto* wrong = std::get_if<ApiError>(&in_force)) return *wrong;
     if (const auto& found = std::get<std::optional<StoredTemplate>>(in_force)) return of_store(*found);
     if (const Template* of_file = find_in_file()) return Chosen{.name = of_file->key, .id_in_keys = of_file->key};
-    // It was written without a template: by the message itself, or as the event.
-    const bool own = original_.message->template_key.empty() && original_.message->is_direct();
-    if (own || d.channel == Channel::Webhook) return Chosen{.id_in_keys = own ? "direct" : "event"};
+    if (d.channel == Channel::Webhook) return Chosen{.id_in_keys = "event"};  // as it was: the event itself
     return ApiError{.code = ApiErrorCode::NotApplicable,
                     .message = fmt::format("No template for {} by {} is active; name one, or activate one.", d.type,
                                            word_of(d.channel))};
