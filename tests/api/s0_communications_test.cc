@@ -10,8 +10,8 @@
 namespace postrider::testing {
 namespace {
 
-const Verdict kAccepted{.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider};
-const Verdict kGivenUp{.state = DeliveryState::Parked, .reason = Reason::RetriesUsedUp};
+const Verdict kSaidSent{.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider};
+const Verdict kSaidParked{.state = DeliveryState::Parked, .reason = Reason::RetriesUsedUp};
 
 class Portal : public ::testing::Test {
  protected:
@@ -21,7 +21,7 @@ class Portal : public ::testing::Test {
                                       more),
                           key);
   }
-  void sent() { world.call_ends(OutcomeKind::Accepted, Reason::AcceptedByProvider, kAccepted); }
+  void sent() { world.call_ends(OutcomeKind::Accepted, Reason::AcceptedByProvider, kSaidSent); }
   Answer get(std::string_view path, Role role = Role::Operator) { return world.get(path, world.key(role)); }
   Answer logs(Role role = Role::Operator) { return get("/api/communication-logs?bookingId=12345", role); }
   Answer schedules(Role role = Role::Operator) { return get("/api/automation-schedules?bookingId=12345", role); }
@@ -90,12 +90,12 @@ TEST_F(Portal, AStoredTemplateIsNamedByItsNumber) {
 TEST_F(Portal, ViewersSeeNoWholeAddress) {
   told();
   world.expand();
-  world.call_ends(OutcomeKind::Permanent, Reason::InvalidRecipient, kGivenUp, "550 no such user ada@example.org");
+  world.call_ends(OutcomeKind::Permanent, Reason::InvalidRecipient, kSaidParked, "550 no such user ada@example.org");
   for (const Answer& answer : {logs(Role::Viewer), schedules(Role::Viewer)}) {
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.body.find("ada@example.org"), std::string::npos) << answer.body;
   }
-  EXPECT_NE(logs(Role::Viewer).at("0.toAddress").find('*'), std::string::npos);
+  EXPECT_EQ(logs(Role::Viewer).at("0.toAddress"), mask_address("ada@example.org"));
 }
 
 TEST_F(Portal, EveryStateHasTheWordsOfThePortal) {
@@ -118,7 +118,7 @@ TEST_F(Portal, EveryStateHasTheWordsOfThePortal) {
 
   world.clock.advance(std::chrono::minutes{6});
   world.promote();
-  world.call_ends(OutcomeKind::Permanent, Reason::RequestRefused, kGivenUp);
+  world.call_ends(OutcomeKind::Permanent, Reason::RequestRefused, kSaidParked);
   EXPECT_EQ(words(), "Failed Failed");
   EXPECT_EQ(logs().at("0.lastError"), "all attempts failed");
   EXPECT_EQ(schedules().at("0.completedAtUtc"), format_instant(world.clock.now()));
@@ -134,7 +134,7 @@ TEST_F(Portal, EveryStateHasTheWordsOfThePortal) {
   EXPECT_EQ(words(), "Sent Completed");
   told(R"(,"version":"3","due_at":"2099-01-01T00:00:00Z")");
   world.expand();
-  EXPECT_EQ(schedules().at("0.dueAtUtc"), "2099-01-01T00:00:00Z");
+  EXPECT_EQ(schedules().at("0.dueAtUtc"), "2099-01-01T00:00:00.000Z");
   world.post("/api/v1/entities/12345/cancel", world.key(Role::Operator), R"({"reason":"no longer coming"})");
   EXPECT_EQ(words(), "Failed Cancelled");
   EXPECT_EQ(logs().at("0.lastError"), "everything that waited about its entity was cancelled: no longer coming");

@@ -7,7 +7,7 @@
 namespace postrider::testing {
 namespace {
 
-constexpr std::string_view kPath = "/api/bookings/12345/resend-notification";
+constexpr std::string_view kResend = "/api/bookings/12345/resend-notification";
 
 class ManualResend : public ::testing::Test {
  protected:
@@ -24,7 +24,7 @@ class ManualResend : public ::testing::Test {
                     {.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider});
   }
   Answer resend(std::string_view body, std::vector<Header> headers = {}, Role role = Role::Operator) {
-    return world.post(kPath, world.key(role), body, std::move(headers));
+    return world.post(kResend, world.key(role), body, std::move(headers));
   }
   Answer logs() { return world.get("/api/communication-logs?bookingId=12345", world.key(Role::Operator)); }
   Answer look(const std::string& id) { return world.get("/api/v1/notifications/" + id, world.key(Role::Operator)); }
@@ -157,9 +157,9 @@ TEST_F(ManualResend, ThereMustBeSomethingToRepeat) {
   EXPECT_EQ(resend(R"({"channel":"Email"})").code(), "NOT_FOUND");
   told();
   EXPECT_EQ(resend(R"({"channel":"WhatsApp"})").code(), "NOT_FOUND");
-  EXPECT_EQ(world.post(kPath, world.foreign_key(Role::Operator), R"({"channel":"Email"})").code(), "NOT_FOUND");
-  EXPECT_EQ(world.post(kPath, world.key(Role::Ops), R"({"channel":"Email"})").at("error.field"), "tenant");
-  EXPECT_EQ(world.post(std::string{kPath} + "?tenant=acme", world.key(Role::Ops), R"({"channel":"Email"})").status,
+  EXPECT_EQ(world.post(kResend, world.foreign_key(Role::Operator), R"({"channel":"Email"})").code(), "NOT_FOUND");
+  EXPECT_EQ(world.post(kResend, world.key(Role::Ops), R"({"channel":"Email"})").at("error.field"), "tenant");
+  EXPECT_EQ(world.post(std::string{kResend} + "?tenant=acme", world.key(Role::Ops), R"({"channel":"Email"})").status,
             202);
 }
 

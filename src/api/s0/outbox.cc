@@ -11,10 +11,11 @@ namespace {
 
 std::variant<MessageFilter, ApiError> read_filter(const ApiParts& parts, const ApiRequest& request,
                                                   const Query& query) {
-  const auto about = tenant_of(parts, request.caller, query.find("tenantId"));
+  // The portal sends its parameters empty where nothing is chosen.
+  const std::string tenant = query.text("tenantId");
+  const auto about = tenant_of(parts, request.caller, tenant.empty() ? nullptr : &tenant);
   if (const auto* wrong = std::get_if<ApiError>(&about)) return *wrong;
   MessageFilter filter{.tenant = std::get<std::optional<TenantId>>(about)};
-  // The portal sends its parameters empty where nothing is chosen.
   if (const std::string status = query.text("status"); !status.empty()) {
     filter.states = outbox_states(status);
     if (filter.states.empty()) return wrong_parameter("status", "must be Pending, Published or Failed");

@@ -5,7 +5,7 @@
 namespace postrider::conformance {
 namespace {
 
-const Plan kInChunks{.deliveries = 0, .state = MessageState::Expanding, .reason = Reason::Expanding, .in_chunks = true};
+const Plan kToExpand{.deliveries = 0, .state = MessageState::Expanding, .reason = Reason::Expanding, .in_chunks = true};
 
 class AboutAnEntity : public Conformance {
  protected:
@@ -69,13 +69,13 @@ TEST_P(AboutAnEntity, CancelReachesWhatIsStillToBeExpandedWhoeverHoldsIt) {
   const auto later = w.now + std::chrono::hours{1};
   OutboxRow secret = about("b-7");
   secret.sealed = "c2VhbGVk";
-  const Sent put_off = w.send_one(kInChunks, secret);
+  const Sent put_off = w.send_one(kToExpand, secret);
   must(w.a->defer_expand(w.now, must(w.a->claim_expand(w.now, w.a.id, 1)).at(0).lease, later, Reason::ExpansionFailed,
                          "x"));
-  const Sent held = told("b-7", kInChunks);
+  const Sent held = told("b-7", kToExpand);
   const auto work = must(w.a->claim_expand(w.now, w.a.id, 1)).at(0);
-  const Sent waiting = told("b-7", kInChunks);
-  const Sent another = told("b-8", kInChunks);
+  const Sent waiting = told("b-7", kToExpand);
+  const Sent another = told("b-8", kToExpand);
 
   EXPECT_EQ(cancel("b-7").messages, 3U);
   for (const Sent* each : {&put_off, &held, &waiting}) {
@@ -99,7 +99,7 @@ TEST_P(AboutAnEntity, CancelReachesWhatIsStillToBeExpandedWhoeverHoldsIt) {
 }
 
 TEST_P(AboutAnEntity, CancelEndsTheChunksThatAreMadeAndTheRestOfTheMessage) {
-  const Sent sent = told("b-7", kInChunks);
+  const Sent sent = told("b-7", kToExpand);
   const auto work = must(w.a->claim_expand(w.now, w.a.id, 1)).at(0);
   ExpandChunk chunk;
   chunk.deliveries.push_back(w.delivery(w.a, work.message, {}, 1));
@@ -117,9 +117,9 @@ TEST_P(AboutAnEntity, CancelReachesTheOutbox) {
   first.idempotency_key = "k1";
   OutboxRow repeated = about("b-7");
   repeated.idempotency_key = "k1";
-  const OutboxRow by_http = about("b-7");
-  const OutboxRow another = about("b-8");
-  const OutboxRow theirs = about("b-7", "booking.made", "other");
+  OutboxRow by_http = about("b-7");
+  OutboxRow another = about("b-8");
+  OutboxRow theirs = about("b-7", "booking.made", "other");
   for (const OutboxRow* row : {&first, &repeated, &another, &theirs}) w.database->insert(*row);
   must(w.a->accept(w.now, std::vector<IntakeGroup>{{w.offered(by_http)}}));
   EXPECT_EQ(cancel("b-7").messages, 2U);
@@ -156,7 +156,7 @@ TEST_P(AboutAnEntity, ManyDeliveriesAreCancelledBatchByBatch) {
 
 TEST_P(AboutAnEntity, CancelLeavesALineForEachChangeAndNeedsAnEntity) {
   const Sent sent = told("b-7");
-  const Sent expanding = told("b-7", kInChunks);
+  const Sent expanding = told("b-7", kToExpand);
   w.database->insert(about("b-7"));
   cancel("b-7");
   const auto audit = w.database->audit();
@@ -204,14 +204,13 @@ TEST_P(AboutAnEntity, TheListFindsItsDeliveriesMessagesAndRowsOfTheOutbox) {
 
 TEST_P(AboutAnEntity, AWholeItemHasItsMessageAndItsAttempts) {
   OutboxRow row = about("b-7");
-  row.correlation_id = "c-1";
   row.sealed = "c2VhbGVk";
   w.send_one({.deliveries = 2}, row);
   w.record(w.completion(w.claim_one(), DeliveryState::Retrying));
   const auto items = must(w.a->list({.tenant = w.acme, .entity = "b-7", .whole = true}));
   ASSERT_EQ(items.size(), 2U);
   ASSERT_NE(items[0].message, nullptr);
-  EXPECT_EQ(items[0].message->correlation_id, "c-1");
+  EXPECT_EQ(items[0].message->entity_id, "b-7");
   EXPECT_EQ(items[0].message->payload, R"({"name":"Ada"})");
   EXPECT_TRUE(items[0].message->sealed.empty());
   ASSERT_NE(items[1].message, nullptr);
@@ -224,7 +223,7 @@ TEST_P(AboutAnEntity, MessagesAreListedOnceNewestFirstByState) {
   w.pass(std::chrono::seconds{1});
   const Sent failed = told("b-7", {.deliveries = 0, .state = MessageState::Failed, .reason = Reason::TemplateNotFound});
   const Sent ignored = told("b-8", {.deliveries = 0, .state = MessageState::Ignored, .reason = Reason::NoRoute});
-  const Sent expanding = told("b-7", kInChunks);
+  const Sent expanding = told("b-7", kToExpand);
   const Sent theirs = w.send_one({}, about("b-7", "booking.made", "other"));
   const OutboxRow row = about("b-9");
   w.database->insert(row);
