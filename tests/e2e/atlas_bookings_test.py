@@ -291,12 +291,11 @@ class Cancelled(Bookings):
         other = self.seaside.confirm(12345)[0]
         self.ended(engine, other)
         self.seaside.cancel(500)
-        answer = self.ask(engine, "POST", "/api/v1/entities/500/cancel", {"why": "the guest cancelled"})
+        answer = self.ask(engine, "POST", "/api/v1/entities/500/cancel", {"reason": "the guest cancelled"})
         self.assertEqual(answer["changed"], 1)
         found = self.ended(engine, reminder)["deliveries"][0]
         self.assertEqual((found["state"], found["reason"]["code"], found["attempt_count"]), ("cancelled", "cancelled_with_entity", 0))
-        self.assertEqual([row for row in self.store.query("SELECT why FROM postrider.audit") if row == ("the guest cancelled",)],
-                         [("the guest cancelled",)])
+        self.assertIn(("the guest cancelled",), self.store.query("SELECT why FROM postrider.audit"))
         self.assertEqual(self.ended(engine, other)["status"], "delivered", "what is done stays done")
 
 
@@ -346,8 +345,7 @@ class Portal(Bookings):
         original, = self.logs(engine, 12345, channel="WhatsApp")
         self.assertRegex(original["idempotencyKey"], rf"(?i)^12345:booking\.confirmed:whatsapp:{number}$")
         for count in (1, 2):
-            status, answer = engine.request("POST", "/api/bookings/12345/resend-notification", {"channel": "WhatsApp", "templateId": number})
-            self.assertIn(status, (200, 202), answer)
+            self.ask(engine, "POST", "/api/bookings/12345/resend-notification", {"channel": "WhatsApp", "templateId": number}, code=202)
             rows = wait_for("it is sent", lambda: (lambda rows: rows if len(rows) == count + 1 else None)(
                 self.logs(engine, 12345, channel="WhatsApp", status="Sent")))
             manual = [row for row in rows if row["idempotencyKey"].startswith("manual:")]
@@ -364,18 +362,20 @@ class Portal(Bookings):
         self.assertEqual({row["toAddress"] for row in self.logs(engine, 12345, eventType="booking.confirmed")}, {NUMBER, "guest@example.com"})
         self.assertEqual([row["toAddress"] for row in self.logs(engine, 12345, self.keys["hills"], eventType="booking.confirmed")], ["+918887776665"])
         self.assertEqual(len(self.schedules(engine, 12345, self.keys["hills"], eventType="booking.confirmed")), 1)
-        self.assertEqual(engine.request("GET", "/ops/outbox", key=self.keys["hills"])[0], 403)
+        self.assertEqual({row["tenantId"] for row in self.ask(engine, "GET", "/ops/outbox", key=self.keys["hills"])}, {"hills"})
+        self.assertEqual({row["tenantId"] for row in self.ask(engine, "GET", "/ops/outbox", key=self.keys["ops"])}, {"hills", "seaside"})
 
     def test_the_outbox_for_operators(self):
         engine = self.start()
         good, lost = self.seaside.confirm(12345)[0], self.seaside.record("booking.confirmed", 404)
         self.seaside.connection.commit()
         self.ended(engine, good), self.ended(engine, lost)
-        page = self.ask(engine, "GET", "/ops/outbox?status=Failed", key=self.keys["ops"])
-        self.assertIn(str(lost), json.dumps(page))
-        self.assertNotIn(str(good), json.dumps(page))
-        self.assertIn("Missing data", json.dumps(page))
-        self.assertIn(str(good), json.dumps(self.ask(engine, "GET", "/ops/outbox?status=Published", key=self.keys["ops"])))
+        row, = self.ask(engine, "GET", "/ops/outbox?status=Failed&tenantId=seaside", key=self.keys["ops"])
+        self.assertEqual((row["id"], row["eventType"], row["entityId"], row["topic"]), (str(lost), "booking.confirmed", "404", "booking.events"))
+        self.assertIn("Missing data", row["lastError"])
+        published = self.ask(engine, "GET", "/ops/outbox?status=Published", key=self.keys["ops"])
+        self.assertIn(str(good), [row["id"] for row in published])
+        self.assertEqual(self.ask(engine, "GET", "/ops/outbox?status=Pending", key=self.keys["ops"]), [])
 
 
 if __name__ == "__main__":
