@@ -169,7 +169,7 @@ class Acceptance:
         self.assertEqual(sorted(self.effects().values()), [1, 1, 1])
 
     def test_a_real_provider_gets_the_same_token_each_time(self):
-        """Mail instead of the shim, by configuration alone. The server takes each first mail and hangs up: nobody knows, so it is repeated."""
+        # Mail instead of the shim, by configuration alone. The server takes each first mail and hangs up: nobody knows, so it is repeated.
         tokens = []
 
         def hang_up_once(mail):
