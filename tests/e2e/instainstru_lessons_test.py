@@ -194,14 +194,18 @@ class Acceptance:
         cancelled, _ = self.lessons.cancel_booking(17, CANCELLED)
         self.delivery(engine, cancelled, state="parked")
         self.wait_settled()
-        status, page = engine.request("GET", "/ops/metrics-lite")
-        self.assertEqual(status, 200)
-        page = page.decode()
+        family = r"(?m)^instainstru_notifications_{}(\{{.*\}})? (\S+)$"
 
-        def total(family, *labels):
-            found = re.findall(rf"(?m)^instainstru_notifications_{family}(\{{.*\}})? (\S+)$", page)
+        def total(name, *labels):
+            found = re.findall(family.format(name), page)
             return sum(float(value) for names, value in found if all(label in names for label in labels))
 
+        def look():  # counts are told a moment after they are made
+            status, text = engine.request("GET", "/ops/metrics-lite")
+            self.assertEqual(status, 200)
+            return text.decode() if re.search('outbox_total.*status="failed"', text.decode()) else None
+
+        page = wait_for("the numbers", look)
         created, dropped = 'event_type="booking.created"', 'event_type="booking.cancelled"'
         self.assertEqual((total("outbox_attempt_total", created), total("outbox_attempt_total", dropped)), (2, 6))
         self.assertEqual((total("outbox_total", 'status="sent"', created), total("outbox_total", 'status="failed"', dropped)), (2, 1))
