@@ -37,8 +37,15 @@ int run_list(const Common& common, const ListOptions& options);
 int run_show(const Common& common, const std::string& id);
 struct ExplainOptions {
   std::string message = {}, recipient = {}, type = {}, since = "7d", tenant = {};
+  int limit = 200;
 };
 int run_explain(const Common& common, const ExplainOptions& options);
+
+struct SandboxOptions {
+  std::string tenant = {};
+  int limit = 50;
+};
+int run_sandbox(const Common& common, const SandboxOptions& options);
 
 struct RenderCommand {
   std::string body_file = {}, data_file = {}, partials = {};  // - is standard input; partials is a folder
@@ -53,6 +60,7 @@ struct OperateOptions {
   std::vector<std::string> messages = {};
   std::string state = {};  // retry/discard/replay all of a filter
   std::string tenant = {}, type = {}, why = {};
+  std::string entity = {};  // cancel all that waits about it
   bool all = false;
   bool dry_run = false;
 };

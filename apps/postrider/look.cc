@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "api/explain.h"
+#include "api/explain/recipient.h"
 #include "api/views.h"
 #include "commands.h"
 
@@ -85,6 +85,31 @@ std::string about(const Delivery& d) {
   return out;
 }
 
+Result<Story> story_of_message(const ExplainOptions& options, Visit& v) {
+  const auto uuid = parse_uuid(options.message);
+  if (!uuid) return Error{ErrorCode::Invalid, fmt::format("\"{}\" is not a message id", options.message)};
+  POSTRIDER_TRY(view, v.session->message(std::nullopt, *uuid));
+  return explain_message(view, kShown);
+}
+
+Result<Story> story_of_recipient(const ExplainOptions& options, Visit& v) {
+  POSTRIDER_TRY(filter, filter_of({.tenant = options.tenant, .type = options.type, .since = options.since}, v));
+  const auto limit = static_cast<std::size_t>(options.limit);
+  RecipientQuestion question{
+      .tenant = filter.tenant, .address = options.recipient, .type = filter.type, .from = filter.from};
+  RecipientFindings all;
+  do {
+    question.before = all.page.next;
+    question.count_max = std::min<std::size_t>(500, limit - std::min(limit, all.page.items.size()));
+    POSTRIDER_TRY(found, look_up_recipient(*v.session, v.rules, question));
+    found.page.items.insert(found.page.items.begin(), all.page.items.begin(), all.page.items.end());
+    if (question.before) found.suppressions = std::move(all.suppressions);
+    all = std::move(found);
+  } while (all.page.next && all.page.items.size() < limit);
+  question.before.reset();
+  return explain_recipient(question, all, v.rules, kShown);
+}
+
 }  // namespace
 
 int run_list(const Common& common, const ListOptions& options) {
@@ -131,23 +156,9 @@ int run_explain(const Common& common, const ExplainOptions& options) {
   if (options.message.empty() == options.recipient.empty()) return fail("name a message, or --recipient ADDRESS");
   auto v = visit(common, Ids::NotNeeded);
   if (!v) return fail(v.error());
-  Story story;
-  if (!options.message.empty()) {
-    const auto uuid = parse_uuid(options.message);
-    if (!uuid) return fail(fmt::format("\"{}\" is not a message id", options.message));
-    const auto view = (*v)->session->message(std::nullopt, *uuid);
-    if (!view) return fail(view.error());
-    story = explain_message(*view, kShown);
-  } else {
-    auto filter = filter_of(
-        {.tenant = options.tenant, .type = options.type, .recipient = options.recipient, .since = options.since}, **v);
-    if (!filter) return fail(filter.error());
-    const auto items = list_all(*filter, 200, *(*v)->session);
-    if (!items) return fail(items.error());
-    story = explain_items(*items, kShown);
-    if (items->empty()) fmt::print(stderr, "nothing was addressed to {} since {}\n", options.recipient, options.since);
-  }
-  fmt::print("{}{}", common.json ? story_json(story) : story_text(story), common.json ? "\n" : "");
+  const auto story = options.message.empty() ? story_of_recipient(options, **v) : story_of_message(options, **v);
+  if (!story) return fail(story.error());
+  fmt::print("{}{}", common.json ? story_json(*story) : story_text(*story), common.json ? "\n" : "");
   return 0;
 }
 

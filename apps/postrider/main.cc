@@ -13,6 +13,7 @@ struct Arguments {
   SendOptions send;
   ListOptions list;
   ExplainOptions explain;
+  SandboxOptions sandbox;
   RenderCommand render;
   OperateOptions operate;
   KeysOptions keys;
@@ -55,6 +56,13 @@ void add_looking(CLI::App& app, Arguments& a, int& code) {
   explain->add_option("--type", a.explain.type, "only this event type");
   explain->add_option("--since", a.explain.since, "a time, or how long ago (default 7d)");
   explain->add_option("--tenant", a.explain.tenant, "only this tenant");
+  explain->add_option("--limit", a.explain.limit, "at most this many for a recipient (default 200)")
+      ->check(CLI::Range(1, 100000));
+  auto* sandbox = add(
+      app, "sandbox", "Show what the sandbox and the shim would have sent, newest first",
+      [&] { return run_sandbox(a.common, a.sandbox); }, code);
+  sandbox->add_option("--tenant", a.sandbox.tenant, "only this tenant");
+  sandbox->add_option("--limit", a.sandbox.limit, "at most this many (default 50)")->check(CLI::Range(1, 100000));
 }
 
 void add_operating(CLI::App& app, Arguments& a, int& code) {
@@ -82,6 +90,9 @@ void add_operating(CLI::App& app, Arguments& a, int& code) {
     command->add_option("--tenant", a.operate.tenant, "only this tenant");
     command->add_option("--why", a.operate.why, "kept in the audit trail");
     command->add_flag("--dry-run", a.operate.dry_run, "count, change nothing");
+    if (action == "cancel") {
+      command->add_option("--entity", a.operate.entity, "everything of the tenant that waits about this entity");
+    }
   }
 }
 

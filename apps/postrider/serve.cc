@@ -43,8 +43,9 @@ Result<Providers> make_providers(const Config& config, const Rules& rules) {
   for (const ProviderConfig& each : config.providers) {
     ProviderSettings settings = each.settings;
     if (settings.type == "shim") {
-      if (const char* fail_on = std::getenv("POSTRIDER_FAIL_ON"))
-        settings.values["fail_on"] += "," + std::string{fail_on};
+      for (const char* name : {"POSTRIDER_FAIL_ON", "NOTIFICATION_PROVIDER_RAISE_ON"}) {
+        if (const char* fail_on = std::getenv(name)) settings.values["fail_on"] += "," + std::string{fail_on};
+      }
     }
     const Adapter* adapter = find_adapter(settings.type);
     const ProviderRule* rule = rules.provider(settings.name);
@@ -102,7 +103,7 @@ class Service {
 
  private:
   Result<Done> start_api();
-  std::string metrics();
+  MetricsInput measure();
 
   const Common& common_;
   const ServeOptions& options_;
@@ -172,6 +173,7 @@ Result<Done> Service::start() {
       .roles = roles_,
       .node_name = config_.node_name.empty() ? fmt::format("{}-{}", host.data(), ::getpid()) : config_.node_name,
       .context = context_.get(),
+      .secrets = seal_.get(),
       .on_start_anew = [this] { start_anew_.store(true); }};
   POSTRIDER_TRY(engine, Engine::start(std::move(parts)));
   engine_ = std::move(engine);
@@ -187,7 +189,8 @@ Result<Done> Service::start_api() {
       .accept = [this](IntakeGroup group,
                        Intake::Answer answer) { engine_->intake().accept(std::move(group), std::move(answer)); },
       .work_appeared = [this](std::vector<QueueGroup> groups) { engine_->work_appeared(std::move(groups)); },
-      .metrics = [this] { return metrics(); },
+      .metrics = [this] { return metrics_text(measure()); },
+      .metrics_lite = [this] { return metrics_lite_text(measure()); },
       .health =
           [this] {
             const EngineHealth health = engine_->health();
@@ -196,6 +199,7 @@ Result<Done> Service::start_api() {
       .ids = engine_->ids(),
       .local_providers = providers_.local,
       .seed = entropy(),
+      .waits = [this] { return engine_->waits(); },
       .sealer = seal_.get(),
       .catalog_changed = [this] { engine_->catalog_changed(); },
       .is_locale = &is_known_locale};
@@ -215,18 +219,17 @@ Result<Done> Service::start_api() {
   return Done{};
 }
 
-std::string Service::metrics() {
+MetricsInput Service::measure() {
   const std::lock_guard lock(metrics_mutex_);
   const auto stats = session_->stats(std::nullopt);
-  MetricsInput input{.prefix = config_.metrics_prefix,
-                     .counts = engine_->counts(),
-                     .health = engine_->health(),
-                     .expanded = engine_->expanded(),
-                     .stats = stats ? *stats : QueueStats{},
-                     .stats_known = stats.has_value(),
-                     .now = engine_->clock().now(),
-                     .http_requests = api_->requests()};
-  return metrics_text(input);
+  return {.prefix = config_.metrics_prefix,
+          .counts = engine_->counts(),
+          .health = engine_->health(),
+          .expanded = engine_->expanded(),
+          .stats = stats ? *stats : QueueStats{},
+          .stats_known = stats.has_value(),
+          .now = engine_->clock().now(),
+          .http_requests = api_->requests()};
 }
 
 void Service::stop() {

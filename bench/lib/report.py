@@ -52,6 +52,9 @@ def specification(figures):
         lines.append((f"outbox_insert_running_vs_plain_{clients}", value(name, "running_vs_plain"), 0.5, "≥",
                       f"outbox INSERT / plain INSERT, {clients} client(s), engine running", [name]))
     simple = [("intake_vs_commit", "intake http 32 pg", "vs_commit", 4, "≥", "HTTP intake, 32 connections / one commit per row"),
+              ("placeholders_20_us", "20 placeholders", "added_us", 5, "≤", "20 placeholders in a template, CPU µs of the engine"),
+              ("recipients_10000_s", "10,000 recipients", "made_s", 1, "≤", "one event becomes 10,000 deliveries, s"),
+              ("recipients_10000_priority_p99_ms", "10,000 recipients", "p99_ms", 50, "≤", "priority meanwhile, p99 ms"),
               ("drain_history_ratio", "drain postrider pg, history", "ratio", 0.9, "≥", "drain with a long history / with none"),
               ("takeover_s", "takeover pg", "takeover_s", 10, "≤", "a killed node's work resumes, s"),
               ("held_xmin_ratio", "held transaction", "ratio", 3, "≤", "claim p99 beside a transaction held open / normal"),

@@ -1,5 +1,5 @@
 """The sections of a run, in the order in which a reader wants them. Each measures and leaves its figures in bench.figures."""
-from lib import enqueue, history, latency, limits, peers, postrider, pressure, takeover
+from lib import enqueue, history, latency, limits, peers, postrider, pressure, takeover, wording
 
 
 def drain(bench):
@@ -29,4 +29,5 @@ history = history.run
 enqueue = enqueue.run
 latency = latency.run
 takeover = takeover.run
+content = wording.run
 pressure = pressure.run

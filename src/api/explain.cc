@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/explain/because.h"
 #include "api/views.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -26,7 +27,8 @@ class Teller {
     return std::move(story_);
   }
 
-  Story tell(std::span<const ListItem> items) {
+  Story tell(std::span<const ListItem> items, std::string_view recipient) {
+    mask_.learn(recipient);
     for (const ListItem& item : items) {
       if (item.delivery) mask_.learn(item.delivery->delivery.recipient);
       if (item.delivery) {
@@ -36,8 +38,9 @@ class Teller {
             d.reason);
       } else {
         say(item.accepted_at,
-            fmt::format("{} (message {}): {}", item.type, format_uuid(item.message_uuid),
-                        message_standing(item.message_state, item.reason, item.detail)),
+            fmt::format(
+                "{} (message {}): {}", item.type, format_uuid(item.message_uuid),
+                message_standing(item.message_state, because(item.reason, {.detail = item.detail, .type = item.type}))),
             item.reason);
       }
     }
@@ -60,14 +63,14 @@ class Teller {
     if (m.expires_at) say(std::nullopt, fmt::format("It is worthless after {}.", format_instant(*m.expires_at)));
     if (view.attempts > 0 && view.state == MessageState::Pending) {
       say(view.since,
-          fmt::format("Turning it into deliveries failed {}: {}{}.", times(view.attempts), words_of(view.reason),
-                      in_brackets(view.detail)),
+          fmt::format("Turning it into deliveries failed {}: {}.", times(view.attempts),
+                      because(view.reason, {.detail = view.detail, .type = m.type})),
           view.reason);
       if (view.next_attempt)
         say(std::nullopt, fmt::format("It is tried again at {}.", format_instant(*view.next_attempt)));
       return;
     }
-    std::string standing = message_standing(view.state, view.reason, view.detail);
+    std::string standing = message_standing(view.state, because(view.reason, values_of(view)));
     if (view.state == MessageState::Expanded) {
       standing = view.deliveries.size() == 1 ? "Turned into 1 delivery."
                                              : fmt::format("Turned into {} deliveries.", view.deliveries.size());
@@ -77,8 +80,27 @@ class Teller {
     say(view.since, standing, view.reason);
   }
 
-  static std::string message_standing(MessageState state, Reason reason, std::string_view detail) {
-    const std::string why = fmt::format("{}{}", words_of(reason), in_brackets(detail));
+  static ReasonValues values_of(const MessageView& view) {
+    const Message& m = view.message;
+    return {.detail = view.detail,
+            .type = m.type,
+            .channel = m.channel ? to_text(*m.channel) : std::string_view{},
+            .due_at = m.due_at,
+            .expires_at = m.expires_at};
+  }
+  // What the sentence around it tells already is left out: when it is due, and through whom a call was made.
+  static ReasonValues values_of(const DeliveryView& view) {
+    const bool parked = view.state == DeliveryState::Parked && !view.tries.empty();
+    return {.detail = view.detail,
+            .type = view.delivery.type,
+            .channel = to_text(view.delivery.channel),
+            .provider = parked ? std::string_view{view.tries.back().provider} : std::string_view{},
+            .quiet_hours = view.delivery.quiet,
+            .attempts = view.attempts,
+            .expires_at = view.delivery.expires_at};
+  }
+
+  static std::string message_standing(MessageState state, const std::string& why) {
     switch (state) {
       case MessageState::Pending: return "Waiting to be turned into deliveries.";
       case MessageState::Expanding: return "Being turned into deliveries, in chunks.";
@@ -134,15 +156,18 @@ class Teller {
   }
 
   static std::string standing(const DeliveryView& view) {
-    const std::string why = fmt::format("{}{}", words_of(view.reason), in_brackets(view.detail));
+    const std::string why = because(view.reason, values_of(view));
     switch (view.state) {
-      case DeliveryState::Queued: return "it waits for its turn.";
+      case DeliveryState::Queued:
+        if (view.reason != Reason::Waiting) return fmt::format("{}.", why);
+        return "it waits for its turn.";
       case DeliveryState::Sending: return fmt::format("a call through {} may be under way.", view.provider);
       case DeliveryState::Sent: return fmt::format("sent; {}. Whether it arrived is not known yet.", why);
       case DeliveryState::Delivered: return fmt::format("delivered; {}.", why);
       case DeliveryState::Retrying: {
         const std::string at = view.due_at ? format_instant(*view.due_at) : "a later time";
         if (view.reason == Reason::Scheduled) return fmt::format("it waits until {}.", at);
+        if (view.attempts == 0) return fmt::format("it waits until {}; {}.", at, why);
         return fmt::format("it is tried again at {}, after {} so far; {}.", at,
                            view.attempts == 1 ? "1 attempt" : fmt::format("{} attempts", view.attempts), why);
       }
@@ -162,9 +187,11 @@ class Teller {
 }  // namespace
 
 Story explain_message(const MessageView& view, Addresses shown) { return Teller{shown}.tell(view); }
-Story explain_items(std::span<const ListItem> items, Addresses shown) { return Teller{shown}.tell(items); }
+Story explain_items(std::span<const ListItem> items, Addresses shown, std::string_view recipient) {
+  return Teller{shown}.tell(items, recipient);
+}
 
-std::string story_json(const Story& story) {
+std::string story_json(const Story& story, std::string_view next) {
   JsonWriter json;
   json.begin_object().key("story").begin_array();
   for (const StoryLine& line : story) {
@@ -176,7 +203,9 @@ std::string story_json(const Story& story) {
     line.reason ? json.value(code_of(*line.reason)) : json.null();
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array().key("next");
+  next.empty() ? json.null() : json.value(next);
+  json.end_object();
   return json.take();
 }
 

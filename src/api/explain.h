@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/mask.h"
@@ -20,11 +21,11 @@ using Story = std::vector<StoryLine>;
 
 /// In order of what led to what: the message, then each delivery with its attempts and where it stands.
 Story explain_message(const MessageView& view, Addresses shown);
-/// One line per item, as the store listed them.
-Story explain_items(std::span<const ListItem> items, Addresses shown);
+/// One line per item, as the store listed them. `recipient` is hidden in every text, where addresses are.
+Story explain_items(std::span<const ListItem> items, Addresses shown, std::string_view recipient = {});
 
-/// {"story":[{"at":…,"text":…,"reason":…}]}
-std::string story_json(const Story& story);
+/// {"story":[{"at":…,"text":…,"reason":…}],"next":…}
+std::string story_json(const Story& story, std::string_view next = {});
 /// One line each, for people.
 std::string story_text(const Story& story);
 

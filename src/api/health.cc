@@ -4,6 +4,16 @@
 #include "base/json.h"
 
 namespace postrider {
+namespace {
+
+HttpOut metrics_answer(std::string text) {
+  HttpOut out;
+  out.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  out.body = std::move(text);
+  return out;
+}
+
+}  // namespace
 
 void get_healthz(const ApiParts&, const ApiRequest&, const Respond& respond) {
   HttpOut out;
@@ -36,11 +46,9 @@ void get_openapi(const ApiParts&, const ApiRequest&, const Respond& respond) {
   respond(std::move(out));
 }
 
-Answered get_metrics(const ApiParts& parts, Worker&, const ApiRequest&) {
-  HttpOut out;
-  out.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  out.body = parts.metrics();
-  return out;
+Answered get_metrics(const ApiParts& parts, Worker&, const ApiRequest&) { return metrics_answer(parts.metrics()); }
+Answered get_metrics_lite(const ApiParts& parts, Worker&, const ApiRequest&) {
+  return metrics_answer(parts.metrics_lite());
 }
 
 }  // namespace postrider

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "api/explain.h"
+#include "api/explain/recipient.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/views.h"
@@ -13,14 +13,25 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kExplainedMax = 100;
-
 Addresses shown_to(const Caller& caller) { return caller.sees_addresses() ? Addresses::Plain : Addresses::Masked; }
 
 HttpOut json_answer(std::string body) {
   HttpOut out;
   out.body = std::move(body);
   return out;
+}
+
+// What a limit holds back stays in the queue as it is; only this node's engine knows why.
+void say_waits(const ApiParts& parts, MessageView& view) {
+  for (DeliveryView& each : view.deliveries) {
+    if (each.state != DeliveryState::Queued) continue;
+    const QueueGroup group{each.delivery.lane, each.delivery.channel, each.delivery.tenant};
+    for (const LimitWait& wait : parts.waits()) {
+      if (wait.group != group) continue;
+      each.reason = wait.reason;
+      each.detail = wait.detail;
+    }
+  }
 }
 
 // An id that cannot be one is answered like one that is not there.
@@ -34,6 +45,7 @@ std::variant<MessageView, ApiError> find_message(const ApiParts& parts, Worker& 
   if (!session) return store_failed(worker, session.error());
   auto view = (*session)->message(std::get<std::optional<TenantId>>(about), *uuid);
   if (!view) return store_failed(worker, view.error());
+  say_waits(parts, *view);
   return std::move(*view);
 }
 
@@ -63,16 +75,8 @@ class FilterReader {
   }
 
  private:
-  // A time, or how long ago ("24h").
   std::optional<ApiError> read_time(std::string_view name, std::optional<Instant>& at) {
-    const std::string* text = query_.find(name);
-    if (text == nullptr) return std::nullopt;
-    at = parse_instant(*text);
-    if (const auto ago = parse_duration(*text); !at && ago) {
-      at = std::max(parts_.clock.now() - std::min<Duration>(*ago, std::chrono::hours{24 * 3650}), Instant{});
-    }
-    if (at) return std::nullopt;
-    return wrong_parameter(name, "is neither a time (2026-03-15T09:30:00Z) nor how long ago (90s, 10m, 2h, 7d)");
+    return postrider::read_time(query_, name, parts_.clock.now(), at);
   }
 
   const ApiParts& parts_;
@@ -96,33 +100,38 @@ bool wants_text(const HttpIn& in) {
          accept->find("application/json") == std::string::npos;
 }
 
-HttpOut story_answer(const HttpIn& in, const Story& story) {
+HttpOut story_answer(const HttpIn& in, const Story& story, std::string_view next = {}) {
   HttpOut out;
   if (wants_text(in)) {
     out.content_type = "text/plain; charset=utf-8";
     out.body = story_text(story);
+    if (!next.empty()) out.body += fmt::format("next page: cursor={}\n", next);
   } else {
-    out.body = story_json(story);
+    out.body = story_json(story, next);
   }
   return out;
 }
 
-Answered explain_recipient(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Query& query) {
+Answered tell_recipient(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Query& query) {
   auto filter = FilterReader{parts, request.caller, query}.read();
   if (const auto* wrong = std::get_if<ApiError>(&filter)) return *wrong;
-  auto& wanted = std::get<ListFilter>(filter);
-  wanted.count_max = kExplainedMax;
+  const auto limit = read_limit(query);
+  if (const auto* wrong = std::get_if<ApiError>(&limit)) return *wrong;
+  const auto cursor = read_cursor(query);
+  if (const auto* wrong = std::get_if<ApiError>(&cursor)) return *wrong;
+  const auto& wanted = std::get<ListFilter>(filter);
+  const RecipientQuestion question{.tenant = wanted.tenant,
+                                   .address = wanted.recipient,
+                                   .type = wanted.type,
+                                   .from = wanted.from,
+                                   .before = std::get<std::optional<RowId>>(cursor),
+                                   .count_max = std::get<std::size_t>(limit)};
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  const auto items = (*session)->list(wanted);
-  if (!items) return store_failed(worker, items.error());
-  Story story = explain_items(*items, shown_to(request.caller));
-  if (story.empty()) {
-    story.push_back({.text =
-                         "Nothing is known for this recipient. An event whose type no route knows has no recipient: "
-                         "look for ignored and failed messages of its type."});
-  }
-  return story_answer(request.in, story);
+  const auto found = look_up_recipient(**session, parts.rules, question);
+  if (!found) return store_failed(worker, found.error());
+  const std::string next = found->page.next ? format_cursor(*found->page.next) : "";
+  return story_answer(request.in, explain_recipient(question, *found, parts.rules, shown_to(request.caller)), next);
 }
 
 }  // namespace
@@ -161,7 +170,8 @@ Answered list_notifications(const ApiParts& parts, Worker& worker, const ApiRequ
 }
 
 Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
-  const auto read = Query::read(request.in.query, {"message", "recipient", "type", "since", "tenant"});
+  const auto read =
+      Query::read(request.in.query, {"message", "recipient", "type", "since", "tenant", "limit", "cursor"});
   if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
   const Query& query = std::get<Query>(read);
   const std::string* message = query.find("message");
@@ -170,9 +180,9 @@ Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest
     return wrong_parameter(recipient != nullptr ? "recipient" : "message",
                            "is needed: ask for a message by its id, or for a recipient by its address");
   }
-  if (recipient != nullptr) return explain_recipient(parts, worker, request, query);
-  if (query.find("type") != nullptr || query.find("since") != nullptr) {
-    return wrong_parameter(query.find("type") != nullptr ? "type" : "since", "goes with a recipient only");
+  if (recipient != nullptr) return tell_recipient(parts, worker, request, query);
+  for (const char* name : {"type", "since", "limit", "cursor"}) {
+    if (query.find(name) != nullptr) return wrong_parameter(name, "goes with a recipient only");
   }
   const auto found = find_message(parts, worker, request.caller, query.find("tenant"), *message);
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;

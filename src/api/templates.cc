@@ -219,8 +219,9 @@ Answered preview_answer(TemplateRequest& r, const ApiRequest& request, const Sto
   if (!made)
     return ApiError{.code = ApiErrorCode::CannotRender,
                     .message = fmt::format("It cannot be written: {}.", printable(made.error().text))};
-  // Whoever may not see addresses in a message sees none in what is made of it.
-  Mask mask{request.caller.sees_addresses() ? Addresses::Plain : Addresses::Masked};
+  // Whoever may not see addresses in a message sees none in what is made of it. Sample data is the caller's own.
+  const bool plain = sample.message.empty() || request.caller.sees_addresses();
+  Mask mask{plain ? Addresses::Plain : Addresses::Masked};
   for (const std::string& address : sample.addresses) mask.learn(address);
   JsonWriter json;
   json.begin_object();

@@ -51,22 +51,33 @@ void append_cell(std::string& out, std::string_view cell) {
 }  // namespace
 
 int CsvReader::get() {
-  const int c = in_.rdbuf()->sbumpc();
+  const int c = peek();
+  if (ahead_ < ahead_end_) {
+    ++ahead_;
+  } else {
+    in_.rdbuf()->sbumpc();
+  }
   if (c == '\n') ++line_;
   return c;
+}
+
+int CsvReader::peek() {
+  return ahead_ < ahead_end_ ? static_cast<unsigned char>(kByteOrderMark[ahead_]) : in_.rdbuf()->sgetc();
 }
 
 Error CsvReader::wrong(std::string_view what) const {
   return {ErrorCode::Invalid, fmt::format("line {}, cell {}: {}", row_line_, cell_, what)};
 }
 
-Result<Done> CsvReader::skip_mark() {
+// Other letters begin with the same byte, so what turns out not to be the mark is read again.
+void CsvReader::skip_mark() {
   begun_ = true;
-  if (in_.rdbuf()->sgetc() != static_cast<unsigned char>(kByteOrderMark.front())) return Done{};
   for (const char mark : kByteOrderMark) {
-    if (get() != static_cast<unsigned char>(mark)) return wrong("is not UTF-8");
+    if (in_.rdbuf()->sgetc() != static_cast<unsigned char>(mark)) return;
+    in_.rdbuf()->sbumpc();
+    ++ahead_end_;
   }
-  return Done{};
+  ahead_end_ = 0;
 }
 
 Result<Done> CsvReader::add(std::string& cell, int c) {
@@ -82,7 +93,7 @@ Result<CsvReader::Ended> CsvReader::after_quotes() {
   const int c = get();
   if (c == kEnd) return Ended::File;
   if (c == ',') return Ended::Cell;
-  if (c == '\n' || (c == '\r' && in_.rdbuf()->sgetc() == '\n')) {
+  if (c == '\n' || (c == '\r' && peek() == '\n')) {
     if (c == '\r') get();
     return Ended::Row;
   }
@@ -95,7 +106,7 @@ Result<CsvReader::Ended> CsvReader::read_quoted(std::string& cell) {
     if (c == kEnd) return wrong("a quotation mark is never closed");
     if (c != '"') {
       POSTRIDER_TRY_DONE(add(cell, c));
-    } else if (in_.rdbuf()->sgetc() == '"') {
+    } else if (peek() == '"') {
       get();
       POSTRIDER_TRY_DONE(add(cell, c));
     } else {
@@ -105,19 +116,19 @@ Result<CsvReader::Ended> CsvReader::read_quoted(std::string& cell) {
 }
 
 Result<CsvReader::Ended> CsvReader::read_cell(std::string& cell) {
-  if (in_.rdbuf()->sgetc() == '"') {
+  if (peek() == '"') {
     get();
     return read_quoted(cell);
   }
   for (;;) {
-    const int next = in_.rdbuf()->sgetc();
+    const int next = peek();
     if (next == '"') return wrong("a quotation mark inside a cell that is not quoted");
     const int c = get();
     if (c == kEnd) return Ended::File;
     if (c == ',') return Ended::Cell;
     if (c == '\n') return Ended::Row;
     if (c == '\r') {
-      if (in_.rdbuf()->sgetc() != '\n') return wrong("a carriage return outside quotation marks");
+      if (peek() != '\n') return wrong("a carriage return outside quotation marks");
       get();
       return Ended::Row;
     }
@@ -128,13 +139,13 @@ Result<CsvReader::Ended> CsvReader::read_cell(std::string& cell) {
 Result<std::optional<CsvRow>> CsvReader::next() {
   if (over_) return std::optional<CsvRow>{};
   over_ = true;  // until this row was read without fault
-  if (!begun_) POSTRIDER_TRY_DONE(skip_mark());
+  if (!begun_) skip_mark();
   CsvRow row;
   for (;;) {
     row = {.line = line_};
     row_line_ = line_;
     cell_ = 1;
-    const int first = in_.rdbuf()->sgetc();
+    const int first = peek();
     if (first == kEnd) return std::optional<CsvRow>{};
     const bool quoted = first == '"';
     Ended ended = Ended::Cell;

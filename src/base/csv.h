@@ -36,8 +36,9 @@ class CsvReader {
   Result<Ended> read_quoted(std::string& cell);
   Result<Ended> after_quotes();
   Result<Done> add(std::string& cell, int c);
-  Result<Done> skip_mark();
+  void skip_mark();
   int get();
+  int peek();
   Error wrong(std::string_view what) const;
 
   std::istream& in_;
@@ -45,6 +46,8 @@ class CsvReader {
   std::size_t line_ = 1;      // of the next byte
   std::size_t row_line_ = 1;  // on which the row under way began
   std::size_t cell_ = 1;
+  std::size_t ahead_ = 0;  // of the mark's bytes that were read and are none: those from here
+  std::size_t ahead_end_ = 0;
   bool begun_ = false;
   bool over_ = false;
 };

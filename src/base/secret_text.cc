@@ -8,6 +8,8 @@
 
 namespace postrider {
 
+std::atomic<bool> freed_memory_is_wiped{false};
+
 void wipe(void* bytes, std::size_t count) { OPENSSL_cleanse(bytes, count); }
 void wipe(std::string& text) {
   text.resize(text.capacity());  // what it once held may reach further than what it holds now

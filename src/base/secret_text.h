@@ -1,5 +1,6 @@
 // Text that must not stay in memory: its buffer is wiped when it goes, and never grows, so that no copy is left behind.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -10,6 +11,11 @@ namespace postrider {
 /// Overwrites all that the text's buffer holds, in a way that no compiler leaves out, and empties it.
 void wipe(std::string& text);
 void wipe(void* bytes, std::size_t count);
+
+/// Set once this process holds a key that opens secrets, and never taken back: whatever is freed from then on is
+/// overwritten first (apps/postrider/heap.cc). Texts that are made of a secret on their way to a provider pass through
+/// buffers of libraries, which nobody else would wipe.
+extern std::atomic<bool> freed_memory_is_wiped;
 
 class SecretText {
  public:

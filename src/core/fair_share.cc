@@ -47,6 +47,21 @@ std::vector<LaneShare> share_lanes(std::vector<LaneDemand> demands, int free) {
   return shares;
 }
 
+// A burst of less than one would let nothing through, however long one waits.
+double TokenBucket::full(int nodes) const {
+  const double burst = rate_.burst > 0 ? rate_.burst : rate_.per_second;
+  return std::max(1.0, burst / nodes);
+}
+
+int TokenBucket::allows(int wanted, Instant now, int nodes) {
+  if (rate_.per_second <= 0) return wanted;
+  nodes = std::max(1, nodes);
+  const double passed = std::chrono::duration<double>(std::max(Duration{}, now - filled_at_)).count();
+  filled_at_ = std::max(filled_at_, now);
+  tokens_ = std::min(full(nodes), tokens_ + passed * rate_.per_second / nodes);
+  return std::clamp(static_cast<int>(tokens_), 0, wanted);
+}
+
 std::vector<TenantTurn> TenantRing::share(const std::vector<TenantId>& waiting, int places) {
   std::vector<TenantId> ring = waiting;
   std::sort(ring.begin(), ring.end());

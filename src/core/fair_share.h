@@ -46,6 +46,27 @@ class LaneWheel {
   std::size_t turn_ = 0;
 };
 
+/// Tokens that come at a rate and gather up to a burst. The time is the caller's and never goes back.
+class TokenBucket {
+ public:
+  struct Rate {
+    double per_second = 0;  // 0: no limit
+    double burst = 0;       // 0: one second's worth
+  };
+  TokenBucket() = default;
+  TokenBucket(Rate rate, Instant now) : rate_(rate), filled_at_(now), tokens_(full(1)) {}
+  /// How many may be taken now, at most `wanted`, where so many nodes share the rate.
+  int allows(int wanted, Instant now, int nodes);
+  void take(int count) { tokens_ -= count; }
+  void give_back(int count) { tokens_ += count; }
+
+ private:
+  [[nodiscard]] double full(int nodes) const;
+  Rate rate_ = {};
+  Instant filled_at_ = {};
+  double tokens_ = 0;
+};
+
 struct TenantTurn {
   TenantId tenant = 0;
   int quota = 0;

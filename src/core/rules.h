@@ -68,6 +68,7 @@ struct Route {
   std::vector<ScopeSource> scopes = {};  // narrowest first
   std::optional<ContextRule> context = {};
   CancelCondition cancel_when = {};
+  Rendering rendering = Rendering::Early;
   Schedule schedule = {};
   std::vector<std::string> keys = {};  // that its events carry, for checks of templates
 };

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/secret_text.h"
+
 namespace postrider::net {
 namespace {
 
@@ -129,6 +131,11 @@ std::unique_ptr<asio::ssl::context> make_server_tls(const std::string& certifica
   if (!error) return context;
   why = "certificate or key cannot be loaded: " + error.message();
   return nullptr;
+}
+
+void ReadBuffer::wipe() {
+  clear();
+  postrider::wipe(bytes_.data(), bytes_.size());
 }
 
 void ReadBuffer::consume(std::size_t count) {

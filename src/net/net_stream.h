@@ -82,6 +82,7 @@ class ReadBuffer {
   asio::mutable_buffer room();  // never empty unless the limit is reached
   void filled(std::size_t count) { end_ += count; }
   void clear() { begin_ = end_ = 0; }
+  void wipe();  // clears it, and nothing of what was read stays in memory
 
  private:
   std::vector<char> bytes_;

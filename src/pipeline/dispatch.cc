@@ -1,10 +1,13 @@
 #include "pipeline/dispatch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/canary.h"
 #include "base/limits.h"
+#include "base/secret_text.h"
 #include "base/text.h"
+#include "base/wiped_json.h"
 
 namespace postrider {
 namespace {
@@ -16,6 +19,15 @@ constexpr std::size_t lane_index(Lane lane) { return static_cast<std::size_t>(la
 constexpr int connections_for_others(const ProviderRule& rule) { return rule.connections - rule.connections / 8; }
 constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
   return static_cast<CallId>(generation) << 32U | slot;
+}
+
+void blacken(Outcome& outcome, const std::vector<std::string>& secrets) {
+  for (const std::string& secret : secrets) {
+    for (std::string* text : {&outcome.detail, &outcome.provider_message_id}) {
+      for (std::size_t at = 0; (at = text->find(secret, at)) != std::string::npos;)
+        text->replace(at, secret.size(), "***");
+    }
+  }
 }
 
 }  // namespace
@@ -31,7 +43,7 @@ std::string provider_key(const Delivery& delivery, std::string_view provider_nam
 }
 
 Dispatcher::Dispatcher(Parts parts, Moment at, std::uint64_t seed)
-    : parts_(parts), random_(seed), last_beat_(at.steady) {
+    : parts_(parts), random_(seed), limits_(parts.rules, at.steady), last_beat_(at.steady) {
   for (const ProviderRule& rule : parts_.rules.providers) {
     Desk desk;
     desk.rule = &rule;
@@ -48,6 +60,7 @@ std::vector<DispatchEffect> Dispatcher::on(DispatchEvent event, Moment at) {
   out_.clear();
   std::visit([&](auto&& what) { take(std::forward<decltype(what)>(what), at); }, std::move(event));
   start_calls(at);
+  if (!to_prepare_.empty()) out_.emplace_back(effect::Prepare{std::exchange(to_prepare_, {})});
   flush_record(at);
   flush_release(at);
   plan_claims(at);
@@ -88,7 +101,10 @@ void Dispatcher::take(event::Claimed claimed, Moment) {
   for (const TenantShare& share : claimed.request.shares) {
     const int received = got[share.tenant];
     parts_.places.give_back(share.provider, share.quota - received);
-    if (received < share.quota) forget(claimed.request, share.tenant, Unless::MoreWasSaid);
+    limits_.count_back(share.provider, share.tenant, share.quota - received);
+    if (received == share.quota) continue;
+    forget(claimed.request, share.tenant, Unless::MoreWasSaid);
+    limits_.nothing_waits({claimed.request.lane, claimed.request.channel, share.tenant});
   }
   for (Claim& claim : claimed.claims) admit(std::move(claim));
 }
@@ -97,6 +113,7 @@ void Dispatcher::take(event::ClaimFailed failed, Moment) {
   --claims_open_;
   for (const TenantShare& share : failed.request.shares) {
     parts_.places.give_back(share.provider, share.quota);
+    limits_.count_back(share.provider, share.tenant, share.quota);
     forget(failed.request, share.tenant,
            Unless::Nothing);  // The next look at the heads finds them again: no busy loop.
   }
@@ -160,7 +177,10 @@ void Dispatcher::take(event::ReleaseDone done, Moment at) {
   releasing_.clear();
 }
 
-void Dispatcher::take(event::Beat beat, Moment at) { last_beat_ = std::max(last_beat_, beat.at.value_or(at.steady)); }
+void Dispatcher::take(event::Beat beat, Moment at) {
+  last_beat_ = std::max(last_beat_, beat.at.value_or(at.steady));
+  limits_.set_nodes(beat.nodes);
+}
 
 void Dispatcher::take(event::Tick, Moment at) {
   // Without a heartbeat for this long another node may hold our rows any moment: what is open is ended while we still
@@ -186,6 +206,13 @@ void Dispatcher::take(event::AbortAll, Moment) {
 
 // --- rows we hold
 
+void Dispatcher::wipe_text(Flight& flight) {
+  Content& content = flight.late->content;
+  Delivery& d = flight.claim.delivery;
+  for (std::string* text : {&content.subject, &content.body, &content.html, &d.subject, &d.body, &d.html}) wipe(*text);
+  for (std::string& secret : flight.late->secrets) wipe(secret);
+}
+
 void Dispatcher::admit(Claim claim) {
   Desk* desk = desk_of(claim.lease.provider);
   POSTRIDER_CHECK(desk != nullptr);
@@ -209,8 +236,12 @@ void Dispatcher::admit(Claim claim) {
 void Dispatcher::free_slot(std::uint32_t slot) {
   Flight& flight = flights_[slot];
   parts_.places.give_back(flight.claim.lease.provider, 1);
+  limits_.let_go(flight.claim.lease.tenant);
+  if (flight.late && !flight.late->may_be_kept) wipe_text(flight);
   flight.claim = Claim{};
   flight.calling = false;
+  flight.preparing = false;
+  flight.late.reset();
   ++flight.generation;
   free_slots_.push_back(slot);
 }
@@ -258,16 +289,90 @@ void Dispatcher::start_calls(Moment at) {
   if (!calls.empty()) out_.emplace_back(effect::Start{std::move(calls)});
 }
 
+// What is not called after all: nothing was sent, and no attempt is used up.
+bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
+  const Flight& flight = flights_[slot];
+  const Delivery& d = flight.claim.delivery;
+  const int attempt = flight.claim.lease.attempt - 1;
+  const auto end = [&](const Verdict& verdict, std::string detail) {
+    complete(flight, verdict, std::nullopt, std::move(detail), flight.claim.lease.fence);
+    free_slot(slot);
+    return true;
+  };
+  if (d.expires_at && *d.expires_at <= now && !canary("expiry_ignored")) {  // A late one-time code is worse than none.
+    return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
+               "expired before the call");
+  }
+  if (d.quiet.empty() || parts_.rules.zones == nullptr) return false;
+  const auto window = parse_quiet_window(d.quiet);
+  const auto until =
+      window ? quiet_until(window->hours, window->zone, now, *parts_.rules.zones) : std::optional<Instant>{};
+  if (!until) return false;
+  if (d.expires_at && *d.expires_at <= *until) {
+    return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
+               "quiet hours end only after it expires");
+  }
+  return end({.state = DeliveryState::Retrying, .reason = Reason::QuietHours, .due_at = *until, .attempt = attempt},
+             d.quiet);
+}
+
+bool Dispatcher::wants_text(std::uint32_t slot) {
+  Flight& flight = flights_[slot];
+  if (flight.claim.delivery.rendering != Rendering::Late || flight.late) return false;
+  flight.preparing = true;
+  ++desk_of(flight.claim.lease.provider)->preparing[lane_index(flight.claim.lease.lane)];
+  to_prepare_.push_back({call_id(slot, flight.generation), flight.claim.delivery.id});
+  return true;
+}
+
+void Dispatcher::take(event::Prepared prepared, Moment at) {
+  for (LateAnswer& answer : prepared.answers) {
+    const auto slot = static_cast<std::uint32_t>(answer.id & 0xffffffffU);
+    POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].preparing &&
+                    flights_[slot].generation == answer.id >> 32U);
+    take_answer(slot, answer, at);
+  }
+}
+
+void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) {
+  Flight& flight = flights_[slot];
+  flight.preparing = false;
+  Desk& desk = *desk_of(flight.claim.lease.provider);
+  --desk.preparing[lane_index(flight.claim.lease.lane)];
+  if (stopping_) {
+    to_release_.push_back(flight.claim.lease);
+    free_slot(slot);
+    return;
+  }
+  if (auto* text = std::get_if<LateText>(&answer.what)) {
+    flight.late = std::move(*text);
+    Delivery& d = flight.claim.delivery;
+    d.subject = flight.late->content.subject;
+    d.body = flight.late->content.body;
+    d.html = flight.late->content.html;
+    desk.ready[lane_index(flight.claim.lease.lane)].push_front(slot);
+    return;
+  }
+  if (auto* refused = std::get_if<NotToBeSent>(&answer.what)) {
+    const int attempt = flight.claim.lease.attempt - 1;
+    complete(flight, {.state = refused->state, .reason = refused->reason, .attempt = attempt}, std::nullopt,
+             std::move(refused->detail), flight.claim.lease.fence);
+  } else {
+    const auto& not_now = std::get<NotNow>(answer.what);
+    const int attempt = flight.claim.lease.attempt;
+    const Policy& policy = parts_.rules.policy_for(flight.claim.delivery, desk.rule);
+    const Instant due = at.now + retry_delay(policy, std::max(1, attempt), random_.next());
+    complete(flight,
+             {.state = DeliveryState::Retrying, .reason = not_now.reason, .due_at = due, .attempt = attempt - 1},
+             std::nullopt, excerpt(printable(not_now.detail), kExcerptBytesMax), flight.claim.lease.fence);
+  }
+  free_slot(slot);
+}
+
 bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls) {
+  if (ends_before_the_call(slot, now) || wants_text(slot)) return false;
   Flight& flight = flights_[slot];
   const Delivery& d = flight.claim.delivery;
-  if (d.expires_at && *d.expires_at <= now && !canary("expiry_ignored")) {  // A late one-time code is worse than none.
-    const int attempt = flight.claim.lease.attempt - 1;
-    complete(flight, {.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt}, std::nullopt,
-             "expired before the call", flight.claim.lease.fence);
-    free_slot(slot);
-    return false;
-  }
   const Policy& policy = parts_.rules.policy_for(d, desk.rule);
   Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
   // What waits ahead of a connection must not be begun by a node that slept past its lease.
@@ -276,7 +381,7 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
-  ++counts_.attempts_by_type[d.type];
+  ++counts_.attempts_by_type[types_.label(d.type)];
   return true;
 }
 
@@ -294,7 +399,10 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     free_slot(slot);
     return;
   }
-  const Outcome outcome = desk.adapter->interpret(end.reply, at.now);
+  std::optional<WipedJson> wiped;  // an answer may repeat what it was sent
+  if (flight.late && !flight.late->may_be_kept) wiped.emplace();
+  Outcome outcome = desk.adapter->interpret(end.reply, at.now);
+  if (flight.late) blacken(outcome, flight.late->secrets);
   if (outcome.kind == OutcomeKind::Misconfigured && at.steady >= desk.held_until) {
     desk.held_until = at.steady + kMisconfiguredHold;
     parts_.places.set_open(desk.rule->id, false);
@@ -302,6 +410,8 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     out_.emplace_back(effect::Alarm{desk.rule->id, outcome.reason, outcome.detail});
   }
   const Delivery& d = flight.claim.delivery;
+  counts_.times_by_type[types_.label(d.type)].add(end.ended_at - end.started_at);
+  if (outcome.kind != OutcomeKind::Accepted && outcome.reason != Reason::InvalidRecipient) ++counts_.call_errors;
   const Judged facts{.attempt = flight.claim.lease.attempt,
                      .guarantee = d.guarantee,
                      .expires_at = d.expires_at,
@@ -322,14 +432,20 @@ void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<A
                           int attempt_fence) {
   const Delivery& d = flight.claim.delivery;
   if (verdict.possible_duplicate) ++counts_.possible_duplicates;
-  ++counts_.by_type_and_state[{d.type, verdict.state}];
+  ++counts_.by_type_and_state[{types_.label(d.type), verdict.state}];
+  std::optional<LateRendering> rendered;
+  if (flight.late && flight.late->may_be_kept && attempt) {
+    const Content& c = flight.late->content;
+    rendered = LateRendering{flight.late->template_version, d.locale, c.subject, c.body, c.html, c.warnings};
+  }
   to_record_.push_back({.lease = flight.claim.lease,
                         .verdict = verdict,
                         .guarantee = d.guarantee,
                         .expires_at = d.expires_at,
                         .attempt = std::move(attempt),
                         .attempt_fence = attempt_fence,
-                        .detail = std::move(detail)});
+                        .detail = std::move(detail),
+                        .rendered = std::move(rendered)});
 }
 
 // --- writing
@@ -380,7 +496,7 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
   } else {
     parts_.places.set_open_before(id, prefetchable.begin()->first);
   }
-  plan_at_most_once(desk, at_most_once);
+  plan_at_most_once(desk, at_most_once, at);
   // A claim for a handful of rows costs as much as one for hundreds, so a busy provider is topped up in strides: when
   // every lane that waits has room for one, else the lane that may fill least would find room for nothing. Priority
   // does not wait for that while none of it is at hand.
@@ -402,17 +518,25 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
     const int places = parts_.places.reserve(id, share.places, share.lane);
     ClaimRequest request{.node = parts_.node, .lane = share.lane, .channel = desk.rule->channel};
     for (const TenantTurn& turn : desk.rings[share.lane].share(prefetchable[share.lane], places)) {
-      request.shares.push_back({turn.tenant, turn.quota, id});
+      const int quota = allow(desk, {share.lane, desk.rule->channel, turn.tenant}, turn.quota, at);
+      if (quota > 0) request.shares.push_back({turn.tenant, quota, id});
     }
     ask(std::move(request));
   }
 }
 
-void Dispatcher::plan_at_most_once(Desk& desk, const Waiting& waiting) {
+// How much of the quota the limits let through; the rest of its places is free again.
+int Dispatcher::allow(const Desk& desk, const QueueGroup& group, int quota, Moment at) {
+  const int allowed = limits_.allow(*desk.rule, group, quota, at.steady);
+  parts_.places.give_back(desk.rule->id, quota - allowed);
+  return allowed;
+}
+
+void Dispatcher::plan_at_most_once(Desk& desk, const Waiting& waiting, Moment at) {
   int taken = desk.calling;
   int taken_by_others = desk.calling_others;
   for (const Lane lane : kLanes) {
-    const int ready = static_cast<int>(desk.ready[lane_index(lane)].size());
+    const int ready = static_cast<int>(desk.ready[lane_index(lane)].size()) + desk.preparing[lane_index(lane)];
     taken += ready;
     if (lane != Lane::Priority) taken_by_others += ready;
   }
@@ -431,7 +555,8 @@ void Dispatcher::plan_at_most_once(Desk& desk, const Waiting& waiting) {
     ClaimRequest request{
         .node = parts_.node, .lane = lane, .channel = desk.rule->channel, .what = ClaimWhat::AtMostOnceOnly};
     for (const TenantTurn& turn : desk.once_rings[lane].share(waiting.at(lane), places)) {
-      request.shares.push_back({turn.tenant, turn.quota, desk.rule->id});
+      const int quota = allow(desk, {lane, desk.rule->channel, turn.tenant}, turn.quota, at);
+      if (quota > 0) request.shares.push_back({turn.tenant, quota, desk.rule->id});
     }
     ask(std::move(request));
   }

@@ -14,6 +14,9 @@
 #include "base/prng.h"
 #include "core/fair_share.h"
 #include "core/rules.h"
+#include "pipeline/call_counts.h"
+#include "pipeline/late.h"
+#include "pipeline/limits.h"
 #include "pipeline/places.h"
 #include "ports/provider.h"
 #include "ports/store.h"
@@ -44,6 +47,9 @@ struct TookOver {
 struct Ended {
   std::vector<CallEnd> ends;
 };
+struct Prepared {
+  std::vector<LateAnswer> answers;
+};  // the texts of deliveries that are written late
 struct RecordDone {
   std::vector<Recorded> results;
 };
@@ -55,14 +61,16 @@ struct ReleaseDone {
 };
 struct Beat {
   std::optional<Instant> at = {};  // when the beat was begun, by the steady clock; empty: now
+  int nodes = 1;                   // that live, this one included
 };                                 // the lease is good from then
 struct Tick {};
 struct Stop {};      // start nothing any more, give back what was not begun
 struct AbortAll {};  // the grace is over
 }  // namespace event
-using DispatchEvent = std::variant<event::Work, event::Heads, event::Claimed, event::ClaimFailed, event::Owned,
-                                   event::TookOver, event::Ended, event::RecordDone, event::RecordFailed,
-                                   event::ReleaseDone, event::Beat, event::Tick, event::Stop, event::AbortAll>;
+using DispatchEvent =
+    std::variant<event::Work, event::Heads, event::Claimed, event::ClaimFailed, event::Owned, event::TookOver,
+                 event::Ended, event::Prepared, event::RecordDone, event::RecordFailed, event::ReleaseDone, event::Beat,
+                 event::Tick, event::Stop, event::AbortAll>;
 
 namespace effect {
 struct Claim {
@@ -73,6 +81,9 @@ struct Start {
 };
 struct Abort {
   std::vector<CallId> calls;
+};
+struct Prepare {
+  std::vector<LateJob> jobs;  // answered by event::Prepared
 };
 struct Record {
   std::shared_ptr<const std::vector<Completion>> completions;  // the machine keeps them until the store confirms
@@ -86,14 +97,15 @@ struct Alarm {
   std::string detail;
 };
 }  // namespace effect
-using DispatchEffect =
-    std::variant<effect::Claim, effect::Start, effect::Abort, effect::Record, effect::Release, effect::Alarm>;
+using DispatchEffect = std::variant<effect::Claim, effect::Start, effect::Abort, effect::Prepare, effect::Record,
+                                    effect::Release, effect::Alarm>;
 
 struct DispatchCounts {  // since the start; read by metrics
   std::uint64_t claimed = 0, owned = 0, calls = 0, recorded = 0, stale = 0, released = 0, taken_over = 0,
-                possible_duplicates = 0;
+                possible_duplicates = 0, call_errors = 0;
   std::map<std::pair<std::string, DeliveryState>, std::uint64_t> by_type_and_state = {};
   std::map<std::string, std::uint64_t> attempts_by_type = {};
+  std::map<std::string, CallTimes> times_by_type = {};
 };
 
 class Dispatcher {
@@ -112,6 +124,7 @@ class Dispatcher {
   /// Nothing is held, called or waiting to be written.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] const DispatchCounts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<LimitWait>& waits() const { return limits_.waits(); }
   [[nodiscard]] int calls_open() const { return static_cast<int>(open_calls_); }
 
  private:
@@ -123,6 +136,8 @@ class Dispatcher {
     Claim claim = {};
     std::uint32_t generation = 0;
     bool calling = false;
+    bool preparing = false;             // its text is being written
+    std::optional<LateText> late = {};  // its text
   };
   struct Desk {  // one provider
     const ProviderRule* rule = nullptr;
@@ -136,6 +151,7 @@ class Dispatcher {
     std::map<Lane, TenantRing> once_rings = {};  // for rows that may be called only once
     LaneWheel starts = {};
     LaneWheel once_claims = {};
+    std::array<int, 3> preparing = {};  // by lane: their texts are being written
   };
   struct Group {
     Instant oldest = {};
@@ -154,6 +170,7 @@ class Dispatcher {
   void take(event::Owned owned, Moment at);
   void take(event::TookOver taken, Moment at);
   void take(event::Ended ended, Moment at);
+  void take(event::Prepared prepared, Moment at);
   void take(event::RecordDone done, Moment at);
   void take(event::RecordFailed failed, Moment at);
   void take(event::ReleaseDone done, Moment at);
@@ -166,16 +183,21 @@ class Dispatcher {
   void end_call(std::uint32_t slot, const CallEnd& end, Moment at);
   void start_calls(Moment at);
   bool start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls);
+  bool ends_before_the_call(std::uint32_t slot, Instant now);
+  bool wants_text(std::uint32_t slot);
+  void take_answer(std::uint32_t slot, LateAnswer& answer, Moment at);
   void plan_claims(Moment at);
   void plan_claims_for(Desk& desk, Moment at);
-  void plan_at_most_once(Desk& desk, const Waiting& waiting);
+  void plan_at_most_once(Desk& desk, const Waiting& waiting, Moment at);
   void ask(ClaimRequest request);
+  int allow(const Desk& desk, const QueueGroup& group, int quota, Moment at);
   void flush_record(Moment at);
   void flush_release(Moment at);
   void complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
                 int attempt_fence);
   void give_back_ready(Desk& desk);
   void free_slot(std::uint32_t slot);
+  static void wipe_text(Flight& flight);
   enum class Unless : bool { Nothing, MoreWasSaid };
   void forget(const ClaimRequest& request, TenantId tenant, Unless unless);
   [[nodiscard]] bool may_start(Moment at) const;
@@ -187,11 +209,13 @@ class Dispatcher {
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_slots_;
   std::map<ProviderId, Desk> desks_;
+  Limits limits_;
   std::map<QueueGroup, Group> groups_;
   std::vector<Completion> to_record_;
   std::shared_ptr<const std::vector<Completion>> recording_;  // kept until the store confirms
   std::vector<Lease> to_release_;
   std::vector<Lease> releasing_;
+  std::vector<LateJob> to_prepare_;
   std::vector<DispatchEffect> out_;
   std::size_t open_calls_ = 0;
   int claims_open_ = 0;
@@ -202,6 +226,7 @@ class Dispatcher {
   bool stopping_ = false;
   bool any_at_most_once_ = false;
   DispatchCounts counts_;
+  CountedTypes types_;
 };
 
 /// Stays the same over all attempts of a delivery at one provider, differs between providers.

@@ -3,6 +3,7 @@
 // PostgreSQL and the model keep the same promises; tests/store/conformance runs one suite over all of them.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,13 +23,28 @@
 
 namespace postrider {
 
+/// Who acts, and why: what every line of the audit trail begins with.
+struct OperatorAction {
+  std::string actor = {};  // who
+  std::string why = {};
+  std::optional<TenantId> tenant = {};  // empty: any tenant
+};
+
 // ----------------------------------------------------------------------------------------------------------------
 // intake
 
+/// A line of the audit trail that is written with a new message, and only when it is new.
+struct AuditNote {
+  OperatorAction by = {};
+  std::string action = {};
+  std::optional<RowId> delivery = {};
+  std::string detail = {};
+};
 struct NewMessage {
   OutboxRow row = {};  // row.id is set (a UUID); row.accepted is not
   TenantId tenant = 0;
   Candidate candidate = {};
+  std::optional<AuditNote> note = {};  // where an operator had it made
 };
 using IntakeGroup = std::vector<NewMessage>;  // one HTTP request: all or nothing
 
@@ -165,6 +181,10 @@ struct AttemptEnd {  // one row of `attempt`
   Instant started_at = {};
   Instant ended_at = {};
 };
+struct LateRendering {
+  int template_version = 0;
+  std::string locale = {}, subject = {}, body = {}, html = {}, warnings = {};
+};
 struct Completion {
   Lease lease = {};
   Verdict verdict = {};  // state Sent, Delivered, Retrying, Parked, Expired, Cancelled or Suppressed
@@ -173,6 +193,7 @@ struct Completion {
   std::optional<AttemptEnd> attempt = {};  // none when no call was made (expired, cancelled before the call)
   int attempt_fence = 0;    // the fence of the call: the lease's own, or one less when the node that called was lost
   std::string detail = {};  // kept with parked and settled rows
+  std::optional<LateRendering> rendered = {};  // what was sent, where it was written late and may be kept
 };
 enum class Recorded : std::uint8_t { Applied, Stale };
 
@@ -267,7 +288,7 @@ struct DeliveryView {
   std::optional<Instant> due_at = {};   // retrying
   std::optional<Instant> since = {};    // settled or parked at; sending: claimed at
   std::string provider = {};            // sending: through which
-  std::vector<AttemptView> tries = {};  // filled by message(), not by list()
+  std::vector<AttemptView> tries = {};  // filled by message(), and by list() where whole items are asked for
 };
 struct MessageView {
   Message message = {};
@@ -285,9 +306,11 @@ struct ListFilter {
   std::string type = {};
   std::optional<Channel> channel = {};
   std::string recipient = {};  // exact address
+  std::string entity = {};     // what it is about
   std::optional<Instant> from = {}, until = {};
   std::optional<RowId> before = {};  // keyset: ids smaller than this
   std::size_t count_max = 50;
+  bool whole = false;  // each with its attempts and its message
 };
 /// A delivery, or a message that has none (`delivery` empty).
 struct ListItem {
@@ -295,11 +318,35 @@ struct ListItem {
   Uuid message_uuid = {};
   TenantId tenant = 0;
   std::string type = {};
+  std::string entity_id = {};
   std::optional<DeliveryView> delivery = {};
   MessageState message_state = MessageState::Expanded;
   Reason reason = Reason::Waiting;
   std::string detail = {};
   Instant accepted_at = {};
+  std::shared_ptr<const Message> message = {};  // where the filter asks for whole items; without its sealed secret
+};
+struct MessageFilter {
+  std::optional<TenantId> tenant = {};    // empty: all tenants (ops)
+  std::vector<MessageState> states = {};  // empty: all
+  std::optional<Instant> from = {}, until = {};
+  std::optional<RowId> before = {};  // keyset: ids smaller than this
+  std::size_t count_max = 50;
+};
+/// Everything that was for one address, and what would have been.
+struct AddressedFilter {
+  std::optional<TenantId> tenant = {};    // empty: all tenants (ops)
+  std::string address = {};               // letter by letter
+  std::vector<ContactRef> contacts = {};  // whose address it is
+  std::string type = {};
+  std::optional<Instant> from = {};
+  std::optional<RowId> before = {};  // keyset: ids smaller than this
+  std::size_t count_max = 50;
+  std::size_t looked_at_max = 2000;  // messages without deliveries that are read for one page
+};
+struct AddressedPage {
+  std::vector<ListItem> items = {};  // newest first
+  std::optional<RowId> next = {};    // `before` of the next page, which may be an empty one; empty: this was the last
 };
 struct SandboxItem {
   RowId id = 0;
@@ -313,14 +360,28 @@ struct QueueStats {
   std::optional<Instant> oldest = {};
 };
 
+/// A delivery that is written just before it is sent, and its message with the sealed secret.
+struct LateDelivery {
+  Delivery delivery = {};
+  Message message = {};
+};
+
 class ReadStore {
  public:
   virtual ~ReadStore() = default;
+  /// These deliveries with everything that writing them takes, in the order asked for. Corrupt when one is not there.
+  virtual Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) = 0;
   /// The whole story of one message. `tenant` empty: any tenant. NotFound also when it is another tenant's.
   virtual Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) = 0;
   /// Newest first. Rows still in the outbox are listed as pending messages (id = 0 keyset: only on the first page, at
   /// most count_max).
   virtual Result<std::vector<ListItem>> list(const ListFilter& filter) = 0;
+  /// Deliveries to this address; those to its contacts that had no address; and messages without deliveries that name
+  /// the address or one of the contacts, or whose payload has the address as a text of its own. What is still in the
+  /// outbox stands on the first page, whatever `from` says (id 0, at most count_max).
+  virtual Result<AddressedPage> addressed(const AddressedFilter& filter) = 0;
+  /// Messages without their deliveries, newest first; those still in the outbox as above, with id 0.
+  virtual Result<std::vector<MessageView>> messages(const MessageFilter& filter) = 0;
   /// What providers of these ids (sandbox, shim) would have sent, newest first.
   virtual Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant,
                                                    std::span<const ProviderId> providers, std::optional<RowId> before,
@@ -331,14 +392,21 @@ class ReadStore {
 // ----------------------------------------------------------------------------------------------------------------
 // operating
 
-struct OperatorAction {
-  std::string actor = {};  // who
-  std::string why = {};
-  std::optional<TenantId> tenant = {};  // empty: any tenant
-};
 struct Acted {
   std::size_t changed = 0;
   std::vector<QueueGroup> groups = {};  // where work appeared
+};
+
+/// One thing of the application's, and what is told about it.
+struct EntityRef {
+  TenantId tenant = 0;
+  std::string id = {};
+  std::string type = {};  // empty: messages of every type
+};
+struct CancelledEntity {
+  std::size_t messages = 0;  // that had not become deliveries, or not all of them
+  std::size_t deliveries = 0;
+  std::map<DeliveryState, std::size_t> left = {};  // what was not waiting any more, by where it is
 };
 
 class OperateStore {
@@ -352,6 +420,11 @@ class OperateStore {
   /// Queued (unclaimed) and retrying deliveries of these messages: settled as Cancelled. Pending outbox rows are not
   /// reached.
   virtual Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
+  /// Everything that waits about one entity: rows of the outbox (`decide` makes messages of them, without deliveries),
+  /// messages that are still to be expanded, held by a node or not, and queued (unclaimed) and retrying deliveries.
+  /// All with reason CancelledWithEntity. In batches, each a transaction of its own.
+  virtual Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                                const ExpandDecision& decide) = 0;
   /// Failed and ignored messages become pending and get expand work again.
   virtual Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) = 0;
   /// Retrying deliveries become due now (all of the tenant's when `deliveries` is empty).

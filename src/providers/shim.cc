@@ -1,4 +1,6 @@
 // Fails on chosen event types or idempotency keys, else accepts; one effect per key is what its attempts then show.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -18,8 +20,10 @@ class Shim final : public Provider {
   }
   [[nodiscard]] CapabilityCard card() const override { return {.honours_key = true, .leaves_process = false}; }
   [[nodiscard]] Request compose(const Delivery& delivery, std::string_view provider_key, Instant) const override {
+    // A fact's key, such as booking:42:booking.created:1, is what its deliveries' keys begin with.
+    const std::string by_channel = fmt::format(":{}:", to_text(delivery.channel));
     const bool told_to_fail = std::any_of(fail_on_.begin(), fail_on_.end(), [&](const std::string& word) {
-      return word == delivery.type || word == delivery.key;
+      return word == delivery.type || word == delivery.key || delivery.key.starts_with(word + by_channel);
     });
     return LocalRequest{told_to_fail ? std::string{kFail} : "shim-" + std::string{provider_key}};
   }

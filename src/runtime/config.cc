@@ -125,6 +125,7 @@ class ConfigReader {
       if (!provider.acceptance) table.problem("acceptance", "must be sent or delivered");
     }
     provider.window = static_cast<int>(table.number("window", 1, 65'536).value_or(1024));
+    provider.limit = read_limit(table);
     for (const SettingRule& rule : adapter->settings) read_setting(rule, table, provider.settings);
     table.finish();
     if (!problems_.first()) {
@@ -450,7 +451,8 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
                              .chains = chains_of(tenant.chains),
                              .writing = tenant.writing,
                              .quiet_hours = tenant.quiet_hours,
-                             .exempt_categories = tenant.exempt_categories});
+                             .exempt_categories = tenant.exempt_categories,
+                             .limit = tenant.limit});
   }
   for (std::size_t i = 0; i < providers.size(); ++i) {
     const ProviderConfig& provider = config.providers[i];
@@ -463,6 +465,11 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     rule.window = provider.window;
     rule.connections = endpoint.connections_max;
     rule.ahead = rule.connections;
+    rule.limit = provider.limit;
+    if (rule.limit.concurrency > 0) {  // nothing waits in the transport then: it would be one call too many
+      rule.connections = std::min(rule.connections, rule.limit.concurrency);
+      rule.ahead = 0;
+    }
     const auto value = [&](const char* key) {
       const auto found = provider.settings.values.find(key);
       return found == provider.settings.values.end() ? std::string{} : found->second;

@@ -118,6 +118,7 @@ Result<Done> Engine::begin() {
   if (parts_.roles.maintain) POSTRIDER_TRY_DONE(launch("maintain", &Engine::run_maintain));
   POSTRIDER_TRY_DONE(launch("records", &Engine::run_records));
   if (parts_.roles.send) POSTRIDER_TRY_DONE(launch("claims", &Engine::run_claims));
+  if (parts_.roles.send) POSTRIDER_TRY_DONE(launch("prepare", &Engine::run_prepare));
   if (parts_.roles.expand) POSTRIDER_TRY_DONE(launch("expand", &Engine::run_expand));
   if (parts_.roles.expand && parts_.context != nullptr)
     POSTRIDER_TRY_DONE(launch("expand work", &Engine::run_expand_work));
@@ -147,6 +148,7 @@ void Engine::run_dispatch() {
       next_counts = now + kTickEvery;
       const std::lock_guard lock(state_mutex_);
       counts_ = dispatcher_->counts();
+      waits_ = dispatcher_->waits();
     }
   }
   const std::lock_guard lock(state_mutex_);
@@ -162,6 +164,8 @@ void Engine::carry_out(std::vector<DispatchEffect> effects) {
       transport_->start(std::move(calls->calls));
     } else if (auto* aborted = std::get_if<effect::Abort>(&effect)) {
       transport_->abort(std::move(aborted->calls));
+    } else if (auto* late = std::get_if<effect::Prepare>(&effect)) {
+      late_.put(std::move(late->jobs));
     } else if (auto* record = std::get_if<effect::Record>(&effect)) {
       writes_.put({.record = std::move(record->completions)});
     } else if (auto* release = std::get_if<effect::Release>(&effect)) {
@@ -288,6 +292,18 @@ void Engine::run_expand_work(StoreSession& session) {
   }
 }
 
+// Texts that are written just before they are sent: a slow database of the application holds up only those.
+void Engine::run_prepare(StoreSession& session) {
+  PrepareStage stage({session, parts_.rules, parts_.context, parts_.secrets});
+  while (!workers_stop_.load()) {
+    for (std::vector<LateJob>& jobs : late_.take_all(std::chrono::seconds{1})) {
+      if (workers_stop_.load()) return;
+      if (late_catalog_changed_.exchange(false)) stage.catalog_changed();
+      events_.put(event::Prepared{stage.turn(clock_.now(), jobs)});
+    }
+  }
+}
+
 void Engine::hand_on(ExpandReport& report) {
   expanded_.fetch_add(report.rows, std::memory_order_relaxed);
   if (!report.owned.empty()) events_.put(event::Owned{std::move(report.owned)});
@@ -325,7 +341,7 @@ void Engine::keep(StoreSession& session, MaintainDuties duties) {
       return;
     }
     if (report->beat) {
-      events_.put(event::Beat{now});
+      events_.put(event::Beat{now, report->living});
       note_success();
       const std::lock_guard lock(state_mutex_);
       health_.living_nodes = report->living;
@@ -385,6 +401,7 @@ void Engine::stop(Duration grace) {
   events_.close();
   claims_.close();
   writes_.close();
+  late_.close();
   if (dispatch_thread_.joinable()) dispatch_thread_.join();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -394,6 +411,11 @@ void Engine::stop(Duration grace) {
     if (auto left = sessions_.front()->remove(lease_.node); !left) log_warning("leaving: {}", left.error().text);
   }
   sessions_.clear();
+}
+
+std::vector<LimitWait> Engine::waits() const {
+  const std::lock_guard lock(state_mutex_);
+  return waits_;
 }
 
 DispatchCounts Engine::counts() const {

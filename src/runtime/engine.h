@@ -13,6 +13,7 @@
 #include "pipeline/dispatch.h"
 #include "pipeline/expand.h"
 #include "pipeline/maintain.h"
+#include "pipeline/prepare.h"
 #include "ports/context.h"
 #include "ports/transport.h"
 #include "runtime/clock.h"
@@ -44,6 +45,7 @@ class Engine {
     Roles roles = {};
     std::string node_name = {};
     ContextSource* context = nullptr;             // null: no route asks for records
+    SecretOpener* secrets = nullptr;              // null: no key is here
     std::function<void()> on_start_anew = [] {};  // stop this engine and start another one, with a new node
   };
   static Result<std::unique_ptr<Engine>> start(Parts parts);
@@ -61,9 +63,14 @@ class Engine {
   /// Work appeared by another way than expanding (an operator's retry).
   void work_appeared(std::vector<QueueGroup> groups);
   /// Stored templates changed: they are read again before the next message.
-  void catalog_changed() { catalog_changed_.store(true); }
+  void catalog_changed() {
+    catalog_changed_.store(true);
+    late_catalog_changed_.store(true);
+  }
   void outbox_filled() { expand_bell_.ring(); }
   [[nodiscard]] DispatchCounts counts() const;
+  /// What waits because of a rate or of a limit of open calls, and which.
+  [[nodiscard]] std::vector<LimitWait> waits() const;
   [[nodiscard]] EngineHealth health() const;
   [[nodiscard]] std::uint64_t expanded() const { return expanded_.load(std::memory_order_relaxed); }
 
@@ -85,6 +92,7 @@ class Engine {
   void run_records(StoreSession& session);
   void run_expand(StoreSession& session);
   void run_expand_work(StoreSession& session);
+  void run_prepare(StoreSession& session);
   void run_heartbeat(StoreSession& session);
   void run_maintain(StoreSession& session);
   void keep(StoreSession& session, MaintainDuties duties);
@@ -107,6 +115,7 @@ class Engine {
   Mailbox<DispatchEvent> events_;
   Mailbox<StoreJob> claims_;
   Mailbox<WriteJob> writes_;
+  Mailbox<std::vector<LateJob>> late_;
   Bell expand_bell_;
   Bell work_bell_;
   std::vector<std::unique_ptr<StoreSession>> sessions_;
@@ -117,10 +126,12 @@ class Engine {
   std::atomic<bool> drained_{false};
   std::atomic<bool> starting_anew_{false};
   std::atomic<bool> catalog_changed_{false};
+  std::atomic<bool> late_catalog_changed_{false};
   std::atomic<bool> heads_asked_{false};  // one look at a time, however slow the store is
   std::atomic<std::uint64_t> expanded_{0};
   mutable std::mutex state_mutex_;
   DispatchCounts counts_;
+  std::vector<LimitWait> waits_;
   EngineHealth health_;
   Instant last_error_logged_ = {};
 };

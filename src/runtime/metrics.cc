@@ -37,26 +37,60 @@ class Page {
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
-void add_outcomes(Page& page, const DispatchCounts& counts) {
-  page.family("notifications_outbox_attempt_total", "counter", "Provider calls by event type.");
-  for (const auto& [type, count] : counts.attempts_by_type) {
-    page.sample("notifications_outbox_attempt_total", fmt::format("event_type=\"{}\"", label(type)), number(count));
+bool was_sent(DeliveryState state) { return state == DeliveryState::Sent || state == DeliveryState::Delivered; }
+bool has_failed(DeliveryState state) { return state == DeliveryState::Parked || state == DeliveryState::Expired; }
+
+std::string of_type(std::string_view type) { return fmt::format("event_type=\"{}\"", label(type)); }
+
+void add_times(Page& page, const DispatchCounts& counts) {
+  static constexpr std::string_view kName = "notifications_dispatch_seconds";
+  page.family(kName, "histogram", "How long provider calls took, by event type.");
+  for (const auto& [type, times] : counts.times_by_type) {
+    std::uint64_t so_far = 0;
+    for (std::size_t i = 0; i < CallTimes::kBoundsMs.size(); ++i) {
+      so_far += times.buckets.at(i);
+      page.sample(fmt::format("{}_bucket", kName),
+                  fmt::format("{},le=\"{}\"", of_type(type), CallTimes::kBoundsMs.at(i) / 1000.0), number(so_far));
+    }
+    page.sample(fmt::format("{}_bucket", kName), of_type(type) + ",le=\"+Inf\"", number(times.calls));
+    page.sample(fmt::format("{}_sum", kName), of_type(type), static_cast<double>(times.total.count()) / 1e6);
+    page.sample(fmt::format("{}_count", kName), of_type(type), number(times.calls));
   }
-  page.family("notifications_outbox_total", "counter", "Deliveries by final outcome and event type.");
-  std::uint64_t errors = 0;
+}
+
+void add_outcomes(Page& page, const MetricsInput& in) {
+  const DispatchCounts& counts = in.counts;
+  page.family("notifications_outbox_attempt_total", "counter", "Provider calls by event type.");
+  for (const auto& [type, count] : counts.attempts_by_type)
+    page.sample("notifications_outbox_attempt_total", of_type(type), number(count));
+  std::map<std::pair<std::string, std::string_view>, std::uint64_t> ends;
   for (const auto& [key, count] : counts.by_type_and_state) {
     const auto& [type, state] = key;
-    const bool sent = state == DeliveryState::Sent || state == DeliveryState::Delivered;
-    const bool failed = state == DeliveryState::Parked || state == DeliveryState::Expired;
-    if (!sent && !failed) continue;
-    if (failed) errors += count;
-    page.sample("notifications_outbox_total",
-                fmt::format("status=\"{}\",event_type=\"{}\",state=\"{}\"", sent ? "sent" : "failed", label(type),
-                            to_text(state)),
+    if (was_sent(state)) ends[{type, "sent"}] += count;
+    if (has_failed(state)) ends[{type, "failed"}] += count;
+  }
+  page.family("notifications_outbox_total", "counter", "Deliveries by final outcome and event type.");
+  for (const auto& [key, count] : ends) {
+    page.sample("notifications_outbox_total", fmt::format("status=\"{}\",{}", key.second, of_type(key.first)),
                 number(count));
   }
-  page.single("notifications_delivery_errors_total", "counter", "Deliveries that ended without being accepted.",
-              number(errors));
+  add_times(page, counts);
+  page.single("notifications_delivery_errors_total", "counter",
+              "Provider calls that were not accepted; a recipient that does not exist is no error.",
+              number(counts.call_errors));
+  if (!in.stats_known) return;
+  const QueueStats& s = in.stats;
+  page.single("notifications_outbox_pending", "gauge",
+              "Messages and deliveries that are not finished: to be expanded, queued, sending or retrying.",
+              number(s.outbox + s.queued + s.sending + s.retrying));
+}
+
+void add_ends(Page& page, const DispatchCounts& counts) {
+  std::map<DeliveryState, std::uint64_t> ends;
+  for (const auto& [key, count] : counts.by_type_and_state) ends[key.second] += count;
+  page.family("outcomes_total", "counter", "What calls came to, by the state that followed.");
+  for (const auto& [state, count] : ends)
+    page.sample("outcomes_total", fmt::format("state=\"{}\"", to_text(state)), number(count));
 }
 
 }  // namespace
@@ -75,7 +109,8 @@ std::string metrics_text(const MetricsInput& in) {
   page.single("taken_over_total", "counter", "Rows of lost nodes taken over.", number(in.counts.taken_over));
   page.single("possible_duplicates_total", "counter", "Deliveries repeated after an unclear outcome.",
               number(in.counts.possible_duplicates));
-  add_outcomes(page, in.counts);
+  add_ends(page, in.counts);
+  add_outcomes(page, in);
   if (in.stats_known) {
     page.family("deliveries", "gauge", "What waits, by state.");
     page.sample("deliveries", "state=\"pending\"", number(in.stats.outbox));
@@ -91,6 +126,12 @@ std::string metrics_text(const MetricsInput& in) {
     page.sample("http_requests_total", fmt::format("route=\"{}\",status=\"{}\"", label(key.first), key.second),
                 number(count));
   }
+  return page.take();
+}
+
+std::string metrics_lite_text(const MetricsInput& in) {
+  Page page{in.prefix};
+  add_outcomes(page, in);
   return page.take();
 }
 

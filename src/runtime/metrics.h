@@ -1,4 +1,4 @@
-// What /metrics shows, in Prometheus text format.
+// What /metrics and /ops/metrics-lite show, in Prometheus text format.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,5 +23,7 @@ struct MetricsInput {
   std::map<std::pair<std::string, int>, std::uint64_t> http_requests = {};  // route, status
 };
 std::string metrics_text(const MetricsInput& input);
+/// Of these only how the outbox is emptied: the families that the alert rules in ops/ need.
+std::string metrics_lite_text(const MetricsInput& input);
 
 }  // namespace postrider

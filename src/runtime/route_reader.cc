@@ -1,6 +1,7 @@
 #include "runtime/route_reader.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.h"
 
@@ -15,6 +16,12 @@ std::optional<MissingKey> parse_missing_key(std::string_view text) {
 std::optional<LocaleMatching> parse_matching(std::string_view text) {
   if (text == "lookup") return LocaleMatching::LookUp;
   if (text == "exact") return LocaleMatching::Exact;
+  return std::nullopt;
+}
+
+std::optional<Rendering> parse_rendering(std::string_view text) {
+  if (text == "early") return Rendering::Early;
+  if (text == "late") return Rendering::Late;
   return std::nullopt;
 }
 
@@ -93,6 +100,36 @@ void read_scopes(std::vector<TomlTable> tables, Route& route) {
 
 }  // namespace
 
+std::optional<double> parse_rate(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = trim(text.substr(0, slash));
+  const std::string_view unit = trim(text.substr(slash + 1));
+  double amount = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), amount);
+  const bool sensible = amount > 0 && amount <= 1e9;
+  if (error != std::errc{} || end != digits.data() + digits.size() || !sensible) return std::nullopt;
+  if (unit == "s") return amount;
+  if (unit == "m") return amount / 60;
+  if (unit == "h") return amount / 3600;
+  return std::nullopt;
+}
+
+Limit read_limit(TomlTable& table) {
+  Limit limit;
+  if (const auto text = table.text("rate")) {
+    const auto rate = parse_rate(*text);
+    if (!rate) table.problem("rate", fmt::format("\"{}\" is not a rate such as 50/s, 3000/m, 100000/h", *text));
+    limit.per_second = rate.value_or(0);
+  }
+  if (const auto burst = table.number("burst", 1, 1'000'000)) {
+    limit.burst = static_cast<double>(*burst);
+    if (limit.per_second <= 0) table.problem("burst", "goes with a rate");
+  }
+  limit.concurrency = static_cast<int>(table.number("concurrency", 1, 65'536).value_or(0));
+  return limit;
+}
+
 void read_tenant_settings(TomlTable& table, TenantConfig& tenant) {
   Writing& writing = tenant.writing;
   writing.locale = table.text_or("locale", writing.locale);
@@ -114,6 +151,7 @@ void read_tenant_settings(TomlTable& table, TenantConfig& tenant) {
       table.problem("quiet_hours", fmt::format("\"{}\" is not a time of the day such as 22:00-08:00", *text));
   }
   tenant.exempt_categories = table.texts("exempt_categories");
+  tenant.limit = read_limit(table);
 }
 
 Route read_route_table(TomlTable& table, const std::vector<DatabaseConfig>& databases) {
@@ -128,6 +166,7 @@ Route read_route_table(TomlTable& table, const std::vector<DatabaseConfig>& data
   route.date_format = table.text_or("date_format", "");
   route.contact_field = table.text_or("contact", "");
   route.list = table.text_or("list", "");
+  route.rendering = table.word<Rendering>("render", parse_rendering, "early, late").value_or(Rendering::Early);
   route.keys = table.texts("keys");
   read_recipients(table.table("recipients"), route);
   read_scopes(table.tables("scopes"), route);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/secret_text.h"
 #include "base/text.h"
 
 namespace postrider {
@@ -25,6 +26,7 @@ Result<std::shared_ptr<const SealKeys>> SealFolder::keys() {
   if (!loaded) return loaded.error();
   keys_ = std::make_shared<const SealKeys>(std::move(*loaded));
   changed_ = about.st_mtim;
+  if (!keys_->all().empty()) freed_memory_is_wiped.store(true);
   return keys_;
 }
 

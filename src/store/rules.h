@@ -1,6 +1,7 @@
 // The few rules that every store must apply alike and that need no database: what skipped delivery keys make of a
 // message, how a row that is still in the outbox is shown, and which items a list filter lets through.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,8 +48,8 @@ struct Addressed {  // what a message without deliveries says about itself
   std::optional<Channel> channel = {};
   std::string_view recipient = {};
 };
-/// Tenant, state, type, channel, recipient and times; the keyset is the store's matter. `message` is looked at only
-/// for an item without a delivery.
+/// Tenant, state, type, entity, channel, recipient and times; the keyset is the store's matter. `message` is looked at
+/// only for an item without a delivery.
 bool lets_through(const ListFilter& filter, const StateFilter& state, const ListItem& item, const Addressed& message);
 
 /// The ids that a filter's times allow: [from, before).
@@ -56,7 +57,21 @@ struct IdRange {
   RowId from = 0;
   RowId before = 0;
 };
-IdRange id_range(const ListFilter& filter);
+IdRange id_range(const std::optional<Instant>& from, const std::optional<Instant>& until,
+                 const std::optional<RowId>& before);
+inline IdRange id_range(const ListFilter& filter) { return id_range(filter.from, filter.until, filter.before); }
+
+/// The same for messages: which states, as a list and as bits (1 << state), and whether a row of the outbox is shown.
+bool wants(const MessageFilter& filter, MessageState state);
+int state_mask(const MessageFilter& filter);
+bool lets_through(const MessageFilter& filter, const MessageView& pending);
+/// As pending_view(), of a row that was read without its contents; its id is 0.
+MessageView listed_view(OutboxRow row, TenantId tenant);
+
+/// A text as it stands in JSON, with its quotation marks: what a payload is searched for.
+std::string quoted(std::string_view text);
+/// [[tenant, "key"], …]: how contacts go into a statement.
+std::string contacts_json(std::span<const ContactRef> contacts);
 
 /// How many of the newest outbox rows a list looks at.
 inline constexpr std::size_t kPendingLookedAtMax = 20'000;

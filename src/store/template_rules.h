@@ -39,13 +39,22 @@ class UsedTemplates {
  public:
   void begin() { fresh_.clear(); }
   /// True: it must be marked in this transaction.
-  bool meet(std::int64_t id) { return id != 0 && known_.count(id) == 0 && fresh_.insert(id).second; }
+  bool meet(std::int64_t id) {
+    return id != 0 && known_.count(id) == 0 && gone_.count(id) == 0 && fresh_.insert(id).second;
+  }
   [[nodiscard]] const std::set<std::int64_t>& fresh() const { return fresh_; }
+  /// It was deleted after the engine had read it. No delivery refers to it then.
+  void lose(std::int64_t id) {
+    fresh_.erase(id);
+    gone_.insert(id);
+  }
+  [[nodiscard]] bool is_gone(std::int64_t id) const { return gone_.count(id) != 0; }
   void committed() { known_.merge(fresh_); }
 
  private:
   std::set<std::int64_t> known_;
   std::set<std::int64_t> fresh_;
+  std::set<std::int64_t> gone_;  // ids are never given twice
 };
 
 }  // namespace postrider

@@ -33,6 +33,11 @@ struct Connection : std::enable_shared_from_this<Connection> {
         in(kHeaderBytesMax),
         parser(HttpRole::Response, {.body_bytes_max = kReplyBodyBytesMax}) {}
 
+  /// Nothing of the last answer stays in memory.
+  void forget_answer() {
+    if (in.view().empty()) in.wipe();
+    parser.reset();
+  }
   /// Ends whatever is being waited for; the coroutine that waits tells how far it got.
   void kill(BrokenBy by) {
     if (!killed_by) killed_by = by;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/secret_text.h"
 #include "base/thread_name.h"
 #include "transport/connect.h"
 #include "transport/http_request.h"
@@ -347,6 +348,7 @@ void Loop::Impl::reap() {
 
 void Loop::Impl::end_running(Connection& c, Reply reply) {
   Job& job = *std::exchange(c.job, nullptr);
+  if (freed_memory_is_wiped.load(std::memory_order_relaxed)) c.forget_answer();  // it may repeat a secret
   c.pool.release(job.call.lane);
   end(c.pool.running(), job, std::move(reply));
 }

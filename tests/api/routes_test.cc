@@ -119,6 +119,11 @@ TEST(Routes, MetricsAreOpenToTheMachineItselfAndToNobodyItSpeaksFor) {
       world.send({.path = "/metrics", .headers = {{"x-forwarded-for", "203.0.113.9"}}, .peer = "127.0.0.1"}).status,
       401);
   EXPECT_EQ(world.get("/metrics", world.key(Role::Viewer)).status, 200);
+  const Answer lite = world.send({.path = "/ops/metrics-lite", .peer = "127.0.0.1"});
+  EXPECT_EQ(lite.body, "postrider_notifications_outbox_pending 1\n");
+  EXPECT_EQ(lite.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(world.send({.path = "/ops/metrics-lite", .peer = "192.0.2.7"}).status, 401);
+  EXPECT_EQ(world.get("/ops/metrics-lite", world.key(Role::Viewer)).status, 200);
 }
 
 TEST(Health, ReadinessFollowsTheStoreAndTellsNoSecrets) {

@@ -259,6 +259,8 @@ TEST_F(StoredTemplates, APreviewOfAPastMessageHidesAddressesFromViewers) {
   const std::string seen = preview(id, body).at("body");
   EXPECT_EQ(seen.find("ada@example.org"), std::string::npos) << seen;
   EXPECT_TRUE(seen.starts_with("Ada at ")) << seen;
+  EXPECT_EQ(preview(id, R"({"data":{"name":"B","email":"b@example.org"}})").at("body"), "B at b@example.org")
+      << "the caller's own words";
   EXPECT_EQ(preview(id, R"({"message":"nonsense"})").status, 404);
   EXPECT_EQ(preview(id, fmt::format(R"({{"message":"{}","data":{{}}}})", message)).code(), "INVALID_TEMPLATE");
   const std::string theirs = world.accepted(kBookingTemplate, world.foreign_key(Role::Producer));

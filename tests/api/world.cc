@@ -70,6 +70,7 @@ World::World() {
                              appeared.insert(appeared.end(), groups.begin(), groups.end());
                            },
                        .metrics = [] { return std::string{"postrider_up 1\n"}; },
+                       .metrics_lite = [] { return std::string{"postrider_notifications_outbox_pending 1\n"}; },
                        .health = [this] { return health; },
                        .ids = ids_,
                        .local_providers = {sandbox},

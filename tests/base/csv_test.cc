@@ -93,6 +93,9 @@ TEST(Csv, WhatWasWrittenIsReadBackAsItWas) {
                                 {"", ""},
                                 {"\r", "'\r", "é", "-1", "-x"},
                                 {"\xEF\xBB\xBF", "\xEF\xBB\xBFname"}};
+  EXPECT_EQ(read("\uff01a,b").rows, (std::vector<Cells>{{"\uff01a", "b"}})) << "begins with the mark's first byte";
+  EXPECT_EQ(read("\ufec0a\n").rows, (std::vector<Cells>{{"\ufec0a"}})) << "and with its second";
+  EXPECT_NE(read("\xEF\xBB").error, "");
   std::string text;
   for (const Cells& row : rows) text += csv_line(row);
   const ReadAll all = read(text);

@@ -70,7 +70,6 @@ TEST_F(Recipients, GetNothingInsteadOfATextWithoutItsSecret) {
                        .texts = {{.body = CompiledText::compile("Your code: {{secret.code}}").value()}}});
   Message m = event(R"({"email":"own@example.org"})");
   m.type = "reset";
-  m.sealed = "a box";
   const Expansion out = expand(m);
   ASSERT_EQ(out.deliveries.size(), 1U);
   EXPECT_EQ(out.deliveries[0].placement.state, DeliveryState::Suppressed);
@@ -78,6 +77,13 @@ TEST_F(Recipients, GetNothingInsteadOfATextWithoutItsSecret) {
   EXPECT_EQ(out.deliveries[0].delivery.body, "");
   EXPECT_EQ(out.state, MessageState::Failed) << "it can be replayed";
   EXPECT_EQ(out.reason, Reason::SecretMissing);
+
+  m.sealed = "a box";
+  const Expansion late = expand(m);
+  ASSERT_EQ(late.deliveries.size(), 1U);
+  EXPECT_EQ(late.deliveries[0].placement.state, DeliveryState::Queued);
+  EXPECT_EQ(late.deliveries[0].delivery.rendering, Rendering::Late) << "it is opened just before it is sent";
+  EXPECT_EQ(late.deliveries[0].delivery.body, "");
 }
 
 TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {

@@ -48,6 +48,7 @@ Sent post(HttpIn in) {
                            },
                        .work_appeared = {},
                        .metrics = {},
+                       .metrics_lite = {},
                        .health = {},
                        .ids = ids};
   const ApiRequest request{

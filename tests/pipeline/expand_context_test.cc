@@ -1,30 +1,14 @@
 // Routes that ask the application's database, over the model store and a database that answers as it is told.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "pipeline/expand.h"
+#include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
 
 namespace postrider {
 namespace {
 
 using std::chrono::minutes;
-
-struct FakeSource final : ContextSource {
-  std::map<std::string, ContextRecord, std::less<>> records = {};
-  std::vector<std::size_t> asked = {};  // how many at once, each time
-
-  std::vector<ContextRecord> load(const ContextRule&, std::span<const ContextAsk> asks) override {
-    asked.push_back(asks.size());
-    std::vector<ContextRecord> out;
-    for (const ContextAsk& each : asks) {
-      const auto found = records.find(each.entity_id);
-      out.push_back(found != records.end() ? found->second : ContextRecord{NoRecord{}});
-    }
-    return out;
-  }
-};
 
 struct Records : Bench {
   explicit Records(const char* query = "SELECT guest FROM booking WHERE id = :entity_id") : rules(make_rules(query)) {}

@@ -31,6 +31,7 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> take_over_fails = {};
   std::optional<Error> promote_fails = {};
   std::optional<Error> expire_fails = {};
+  std::optional<Error> late_fails = {};
   std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
@@ -109,6 +110,10 @@ class FaultySession final : public ContentForwards {
   Result<std::vector<TenantId>> tenants(std::span<const std::string> names) override { return real_->tenants(names); }
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override {
     return real_->providers(names);
+  }
+  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override {
+    if (late_fails) return *late_fails;
+    return real_->late_deliveries(ids);
   }
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override {
     return real_->message(tenant, id);

@@ -39,6 +39,9 @@ Rules World::rules_for(const Shape& shape) {
                                .ahead = shape.ahead});
     rules.chains[channel] = {id};
   }
+  rules.providers.front().limit = shape.provider_limit;
+  rules.tenants.front().limit = shape.tenant_limit;
+  rules.zones = shape.zones;
   rules.routes.push_back({.type = "event", .guarantee = shape.guarantee});
   rules.policies.push_back({.policy = shape.policy});
   rules.index();
@@ -82,7 +85,7 @@ void World::look_at_heads() {
   on(std::move(heads));
 }
 
-void World::beat() { on(event::Beat{}); }
+void World::beat(int nodes) { on(event::Beat{.nodes = nodes}); }
 void World::tick() { on(event::Tick{}); }
 void World::stop() { on(event::Stop{}); }
 void World::abort_all() { on(event::AbortAll{}); }
@@ -153,6 +156,8 @@ void World::store_answers_records() {
       row.verdict = completion.verdict;
       row.attempt = completion.verdict.attempt;
       row.attempt_end = completion.attempt;
+      row.rendered = completion.rendered;
+      row.detail = completion.detail;
       row.attempt_fence = completion.attempt_fence;
     }
     on(event::RecordDone{std::move(results)});
@@ -207,6 +212,14 @@ void World::call_breaks(RowId id, Broken broken) {
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const Call& c) { return row_of(c) == id; });
   ASSERT_NE(call, calls.end());
   end(call->id, std::move(broken));
+}
+
+void World::text_comes(RowId id, decltype(LateAnswer::what) answer) {
+  const auto job = std::find_if(prepares.begin(), prepares.end(), [&](const LateJob& j) { return j.delivery == id; });
+  ASSERT_NE(job, prepares.end()) << "nobody asked for the text of row " << id;
+  const CallId call = job->id;
+  prepares.erase(job);
+  on(event::Prepared{{{call, std::move(answer)}}});
 }
 
 void World::aborted_calls_end(BrokenAt at) {
@@ -269,6 +282,8 @@ void World::take(const DispatchEffect& effect) {
     }
   } else if (const auto* abort = std::get_if<effect::Abort>(&effect)) {
     aborts.insert(abort->calls.begin(), abort->calls.end());
+  } else if (const auto* late = std::get_if<effect::Prepare>(&effect)) {
+    prepares.insert(prepares.end(), late->jobs.begin(), late->jobs.end());
   } else if (const auto* record = std::get_if<effect::Record>(&effect)) {
     records.push_back(record->completions);
     ++records_asked;

@@ -28,6 +28,8 @@ struct StoredRow {
   int calls = 0;                        // that were really started
   std::optional<Verdict> verdict = {};  // of its last record
   std::optional<AttemptEnd> attempt_end = {};
+  std::optional<LateRendering> rendered = {};
+  std::string detail = {};
   int attempt_fence = 0;
 };
 
@@ -42,6 +44,9 @@ class World {
     Guarantee guarantee = Guarantee::AtLeastOnce;  // of the one route
     Policy policy = {.kind = PolicyKind::Fixed, .base = std::chrono::minutes{1}, .attempts_max = 3};
     bool sends = true;
+    Limit provider_limit = {};  // of the first provider
+    Limit tenant_limit = {};    // of the first tenant
+    const Zones* zones = nullptr;
   };
   World() : World(Shape{}) {}
   explicit World(Shape shape);
@@ -52,7 +57,7 @@ class World {
                            Guarantee guarantee = Guarantee::AtLeastOnce);
   void say_work(Lane lane = Lane::Standard, TenantId tenant = 1, int provider = 1);
   void look_at_heads();
-  void beat();
+  void beat(int nodes = 1);
   void tick();
   Duration call_time = {};                   // how long the calls took that end from now on
   void pass(Duration time) { now += time; }  // no heartbeat by itself
@@ -72,6 +77,7 @@ class World {
   void provider_answers(RowId id, const std::string& verdict);
   void provider_answers_all(const std::string& verdict);
   void call_breaks(RowId id, Broken broken);
+  void text_comes(RowId id, decltype(LateAnswer::what) answer);
   void aborted_calls_end(BrokenAt at);
   /// Everything that is open is answered with success until nothing moves any more.
   void drain();
@@ -95,6 +101,7 @@ class World {
   std::vector<std::shared_ptr<const std::vector<Completion>>> records;
   std::vector<std::vector<Lease>> releases;
   std::set<CallId> aborts;
+  std::vector<LateJob> prepares;  // texts asked for, not yet answered
   std::vector<effect::Alarm> alarms;
   std::size_t records_asked = 0;
   Places places;

@@ -33,6 +33,15 @@ TEST(Shim, FailsOnTheTypesAndKeysItWasToldAndOnNoOthers) {
     EXPECT_EQ(send(*shim_that_fails_on(words), delivery).kind, OutcomeKind::Accepted) << words;
 }
 
+TEST(Shim, AFactsKeyStandsForAllItsDeliveries) {
+  Delivery delivery = delivery_on(Channel::Sms);
+  delivery.key = "booking:42:booking.created:1:sms:welcome";
+  EXPECT_EQ(send(*shim_that_fails_on("booking:42:booking.created:1"), delivery).kind, OutcomeKind::Transient);
+  for (const char* words :
+       {"booking", "booking:42", "booking:42:booking.created", "booking:42:booking.created:1:email"})
+    EXPECT_EQ(send(*shim_that_fails_on(words), delivery).kind, OutcomeKind::Accepted) << words;
+}
+
 TEST(Shim, AKeyCanNeverBeMistakenForTheWordToFail) {
   const auto shim = shim_that_fails_on("other");
   const Request request = shim->compose(delivery_on(Channel::Email), "fail", kNow);

@@ -47,10 +47,12 @@ bool Process::begin() {
   claims_session_ = session();
   records_session_ = session();
   expand_session_ = session();
+  prepare_session_ = session();
   heartbeat_ = session();
   maintain_ = session();
   expand_stage_.emplace(ExpandStage::Parts{*expand_session_, world_.rules(), *ids_, lease_.node, &*places_},
                         random_->next());
+  prepare_stage_.emplace(PrepareStage::Parts{*prepare_session_, world_.rules()});
   heartbeat_stage_.emplace(*heartbeat_, lease_.node, MaintainDuties::HeartbeatOnly);
   maintain_stage_.emplace(*maintain_, lease_.node, MaintainDuties::All);
   start_rounds();
@@ -142,6 +144,8 @@ void Process::carry_out(std::vector<DispatchEffect> effects) {
       for (Call& call : start->calls) world_.network().start(*this, std::move(call));
     } else if (auto* abort = std::get_if<effect::Abort>(&effect)) {
       for (const CallId id : abort->calls) world_.network().abort(*this, id);
+    } else if (auto* late = std::get_if<effect::Prepare>(&effect)) {
+      later(pause(), [this, jobs = std::move(late->jobs)] { prepare_texts(jobs); });
     } else if (auto* record = std::get_if<effect::Record>(&effect)) {
       writes_.push_back({.record = std::move(record->completions)});
       pump_writes();
@@ -152,6 +156,11 @@ void Process::carry_out(std::vector<DispatchEffect> effects) {
       world_.note("alarm", alarm->detail);
     }
   }
+}
+
+void Process::prepare_texts(const std::vector<LateJob>& jobs) {
+  auto answers = prepare_stage_->turn(now(), jobs);
+  later(store_takes(), [this, answers = std::move(answers)]() mutable { put(event::Prepared{std::move(answers)}); });
 }
 
 void Process::call_ended(CallEnd end) { put(event::Ended{{std::move(end)}}); }

@@ -11,6 +11,7 @@
 #include "pipeline/dispatch.h"
 #include "pipeline/expand.h"
 #include "pipeline/maintain.h"
+#include "pipeline/prepare.h"
 #include "sim/clockwork.h"
 #include "sim/watcher.h"
 
@@ -58,6 +59,7 @@ class Process {
   void put(DispatchEvent event);
   void dispatch_turn();
   void carry_out(std::vector<DispatchEffect> effects);
+  void prepare_texts(const std::vector<LateJob>& jobs);
   void tick();
   void look_at_heads();
   void expand_turn();
@@ -80,9 +82,11 @@ class Process {
   NodeLease lease_ = {};
   std::optional<IdSource> ids_;
   std::optional<Places> places_;
-  std::unique_ptr<StoreSession> intake_, claims_session_, records_session_, expand_session_, heartbeat_, maintain_;
+  std::unique_ptr<StoreSession> intake_, claims_session_, records_session_, expand_session_, prepare_session_,
+      heartbeat_, maintain_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<ExpandStage> expand_stage_;
+  std::optional<PrepareStage> prepare_stage_;
   std::optional<MaintainStage> heartbeat_stage_;
   std::optional<MaintainStage> maintain_stage_;
   std::optional<Prng> random_;

@@ -73,6 +73,10 @@ Result<std::vector<QueueHead>> SimSession::heads() {
   return read("heads", [&] { return real_->heads(); });
 }
 
+Result<std::vector<LateDelivery>> SimSession::late_deliveries(std::span<const RowId> ids) {
+  return read("late_deliveries", [&] { return real_->late_deliveries(ids); });
+}
+
 Result<std::vector<Claim>> SimSession::claim(Instant now, const ClaimRequest& request) {
   return write("claim", [&] {
     auto claims = real_->claim(now, request);

@@ -25,6 +25,7 @@ class SimSession final : public ContentForwards {
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
   Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
   Result<Done> release(Instant now, std::span<const Lease> leases) override;

@@ -65,6 +65,7 @@ void World::make_rules() {
   const Guarantee guarantees[] = {Guarantee::AtLeastOnce, Guarantee::AtMostOnce, Guarantee::Reconcile};
   for (std::size_t i = 0; i < 3; ++i) {
     Route route{.type = std::string{kTypes[i]}, .guarantee = guarantees[i]};
+    if (random_.below(4) == 0) route.rendering = Rendering::Late;
     route.recipients.push_back({Channel::Webhook, "urls", RecipientShape::Array});
     route.recipients.push_back({Channel::Email, "mails", RecipientShape::Array});
     rules_.routes.push_back(std::move(route));

@@ -66,6 +66,7 @@ std::optional<DeliveryView> look_at_delivery(Connection& c, RowId id) {
     if (!rows.next()) return std::nullopt;
     view.delivery = read_whole_delivery(rows);
   }
+  add_rendering(c, view.delivery);
   if (read_place(c, view)) return view;
   const Delivery& d = view.delivery;
   auto rows = c.use("queue_of").query(d.lane, d.channel, d.tenant, d.id);

@@ -172,6 +172,25 @@ Message read_message(const Rows& rows) {
 }
 
 template <class Connection>
+void put_rendering(Connection& c, RowId delivery, Instant now, const LateRendering& r) {
+  c.use("rendering_put").run(delivery, now, r.template_version, r.locale, r.subject, r.body, r.html, r.warnings);
+}
+
+/// Puts what was sent into a delivery that was written late; one that held a secret stays empty.
+template <class Connection>
+void add_rendering(Connection& c, Delivery& d) {
+  if (d.rendering != Rendering::Late) return;
+  auto rows = c.use("rendering_of").query(d.id);
+  if (!rows.next()) return;
+  d.template_version = rows.template number<int>(0);
+  d.locale = rows.text(1);
+  d.subject = rows.text(2);
+  d.body = rows.text(3);
+  d.html = rows.text(4);
+  d.warnings = rows.text(5);
+}
+
+template <class Connection>
 std::optional<StoredState> find_state(Connection& c, RowId message, std::string_view statement = "message_state_of") {
   auto rows = c.use(statement).query(message);
   if (!rows.next()) return std::nullopt;

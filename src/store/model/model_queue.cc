@@ -115,7 +115,10 @@ Result<std::vector<Recorded>> ModelSession::record(Instant now, std::span<const 
   }
   const Held db = hold();
   std::vector<Recorded> answers;
-  for (const Completion& completion : completions) answers.push_back(record_one(*db, now, completion));
+  for (const Completion& completion : completions) {
+    if (completion.rendered) db->renderings.insert_or_assign(completion.lease.id, *completion.rendered);
+    answers.push_back(record_one(*db, now, completion));
+  }
   return answers;
 }
 

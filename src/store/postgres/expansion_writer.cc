@@ -178,23 +178,28 @@ void ExpansionWriter::add_deliveries() {
     }
     if (entry.decided->in_chunks) queue_expand(entry.decided->message, entry.decided->expand_at);
   }
+  for (const auto& [entry, made] : kept) (void)used_.meet(made->made.delivery.template_id);
+  mark_used();
+  for (const auto& [entry, made] : kept) {
+    if (std::int64_t& id = made->made.delivery.template_id; used_.is_gone(id)) id = 0;
+  }
   write_rows(c_, kept, {"delivery_add", "delivery_copy", 11 + static_cast<int>(kDeliveryTexts.size())},
              [](auto& to, const auto& each) { put_delivery(to, each.second->made.delivery); });
-  for (const auto& [entry, made] : kept) {
-    (void)used_.meet(made->made.delivery.template_id);
-    keep(*entry, *made);
-  }
-  mark_used();
+  for (const auto& [entry, made] : kept) keep(*entry, *made);
   queue_.write(c_);
   deferred_.write(c_);
   settled_.write(c_);
 }
 
+// The rows that are there when nobody holds them any more: one that is being deleted meanwhile is waited for.
 void ExpansionWriter::mark_used() {
-  if (used_.fresh().empty()) return;
+  std::set<std::int64_t> missing = used_.fresh();
+  if (missing.empty()) return;
   Array ids{Type::Int8};
-  for (const std::int64_t id : used_.fresh()) ids.add_int8(id);
-  c_.later("template_used", std::move(Params{}.array(ids)));
+  for (const std::int64_t id : missing) ids.add_int8(id);
+  const Rows marked = c_.query("template_used", Params{}.array(ids));
+  for (int i = 0; i < marked.count(); ++i) missing.erase(marked.number(i, 0));
+  for (const std::int64_t id : missing) used_.lose(id);
 }
 
 void ExpansionWriter::keep(Entry& entry, ExpandedDelivery& made) {

@@ -111,6 +111,9 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
   return run([&](Connection& c) {
     std::vector<Recorded> answers(completions.size(), Recorded::Stale);
     bool any_secret = false;
+    for (const Completion& completion : completions) {
+      if (completion.rendered) common::put_rendering(c, completion.lease.id, now, *completion.rendered);
+    }
     // First where the claim saw them; what is not there, or was never claimed, by its key.
     for (const std::string_view form : {"record", "record_by_key"}) {
       CompletionRows columns;

@@ -74,6 +74,7 @@ Result<ExpandReport> SqliteSession::expand(Instant now, NodeId node, std::size_t
   if (!any) return any.error();
   if (!*any || rows_max == 0) return ExpandReport{};
   rows_max = std::min(rows_max, writer_.caps().expand);
+  used_.begin();  // what a transaction met that was then undone does not count
   auto written = writer_.transact([&](Connection& c) {
     ExpandReport report;
     const std::vector<OutboxRow> rows = take_rows(c, rows_max);

@@ -80,8 +80,8 @@ bool ExpansionWriter::add(ExpandedDelivery made, RowId message, std::string& ski
     append_skipped(skipped, delivery.key);
     return false;
   }
+  mark_used(delivery);
   add_delivery(c_, delivery);
-  if (used_.meet(delivery.template_id)) c_.use("template_used").run(delivery.template_id);
   place(made);
   if (made.made.placement.state == DeliveryState::Queued && made.own_provider != 0) {
     const Lease lease{
@@ -89,6 +89,12 @@ bool ExpansionWriter::add(ExpandedDelivery made, RowId message, std::string& ski
     owned_.push_back({lease, std::move(delivery)});
   }
   return true;
+}
+
+void ExpansionWriter::mark_used(Delivery& delivery) {
+  std::int64_t& id = delivery.template_id;
+  if (used_.meet(id) && c_.use("template_used").run(id) == 0) used_.lose(id);
+  if (used_.is_gone(id)) id = 0;
 }
 
 void ExpansionWriter::place(const ExpandedDelivery& made) {

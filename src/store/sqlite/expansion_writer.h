@@ -24,6 +24,7 @@ class ExpansionWriter {
  private:
   std::optional<Uuid> find_first(const OutboxRow& row, ExpandedMessage& decided);
   Made add_all(ExpandedMessage& decided, std::string& skipped);
+  void mark_used(Delivery& delivery);
   void place(const ExpandedDelivery& made);
   void queue(const ExpandedDelivery& made);
   void queue_expand(const Message& message, const std::optional<Instant>& at);

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "store/common/addressed.h"
 #include "store/common/list.h"
 #include "store/sqlite/session.h"
 
@@ -29,6 +30,11 @@ Result<std::vector<ListItem>> SqliteSession::list(const ListFilter& filter) {
   return read([&](Connection& c) { return common::Page<Connection>{c, filter, state}.read(); });
 }
 
+Result<std::vector<MessageView>> SqliteSession::messages(const MessageFilter& filter) {
+  if (filter.count_max == 0) return std::vector<MessageView>{};
+  return read([&](Connection& c) { return common::MessagePage<Connection>{c, filter}.read(); });
+}
+
 Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> tenant,
                                                         std::span<const ProviderId> providers,
                                                         std::optional<RowId> before, std::size_t count_max) {
@@ -48,13 +54,22 @@ Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> 
     for (SandboxItem& item : items) {
       Rows rows = c.use("delivery_of").query(item.id);
       if (rows.next()) item.delivery = common::read_whole_delivery(rows);
+      common::add_rendering(c, item.delivery);
     }
     return items;
   });
 }
 
+Result<AddressedPage> SqliteSession::addressed(const AddressedFilter& filter) {
+  return read([&](Connection& c) { return common::AddressedReader<Connection>{c, filter}.read(); });
+}
+
 Result<QueueStats> SqliteSession::stats(std::optional<TenantId> tenant) {
   return read([&](Connection& c) { return common::count_waiting(c, tenant); });
+}
+
+Result<std::vector<LateDelivery>> SqliteSession::late_deliveries(std::span<const RowId> ids) {
+  return read([&](Connection& c) { return common::read_late_deliveries(c, ids); });
 }
 
 }  // namespace postrider::sqlite

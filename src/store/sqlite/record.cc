@@ -40,6 +40,7 @@ class Recorder {
       provider = rows.number<ProviderId>(2);
     }
     drop_.run(l.lane, l.channel, l.tenant, l.position);
+    if (completion.rendered) common::put_rendering(c_, l.id, now_, *completion.rendered);
     if (completion.attempt) {
       const AttemptEnd& a = *completion.attempt;
       attempt_.run(l.id, fence_of_call(completion), attempt, node, provider, a.outcome, a.reason, a.provider_message_id,

@@ -70,6 +70,7 @@ class Twin {
     if (prng_.below(3) == 0) row.idempotency_key = fmt::format("key{}", prng_.below(20));
     if (prng_.below(8) == 0) row.id = format_uuid(make_uuid7(model_.now, 1, prng_.below(5)));
     if (prng_.below(4) == 0) row.sealed = "c2VhbGVk";
+    if (prng_.below(2) == 0) row.entity_id = fmt::format("e{}", prng_.below(6));
     return row;
   }
 
@@ -218,7 +219,8 @@ class Twin {
   }
 
   void operate() {
-    const std::uint64_t what = prng_.below(5);
+    const std::uint64_t what = prng_.below(6);
+    if (what == 5) return cancel_entity();
     std::vector<RowId> ids;
     std::vector<Uuid> messages;
     for (const ListItem& item : must(model_.a->list({.count_max = 300}))) {
@@ -236,6 +238,17 @@ class Twin {
         case 3: return describe(must(w.a->replay(w.now, action, messages)));
         default: return describe(must(w.a->dispatch(w.now, action, ids)));
       }
+    });
+  }
+
+  void cancel_entity() {
+    EntityRef entity{.tenant = prng_.below(3) == 0 ? model_.other : model_.acme,
+                     .id = fmt::format("e{}", prng_.below(6))};
+    if (prng_.below(3) == 0) entity.type = fmt::format("type{}", prng_.below(3));
+    const Plan gone{
+        .deliveries = 0, .state = MessageState::Cancelled, .reason = Reason::CancelledWithEntity, .detail = "gone"};
+    both([&](World& w, bool) {
+      return describe(must(w.a->cancel_entity(w.now, w.by_ada, entity, w.decide(w.a, gone))));
     });
   }
 
@@ -268,6 +281,8 @@ class Twin {
     static const std::array<std::string, 10> kStates{"",       "queued",    "sending", "retrying", "parked",
                                                      "failed", "duplicate", "pending", "expired",  "expanded"};
     const std::string state = kStates[prng_.below(kStates.size())];
+    const std::string entity = fmt::format("e{}", prng_.below(6));
+    const MessageState some = kMessageStates[prng_.below(kMessageStates.size())];
     std::vector<Uuid> messages;
     both([&](World& w, bool) {
       std::string said =
@@ -282,6 +297,12 @@ class Twin {
       }
       messages.clear();
       for (const ListItem& item : must(w.a->list({.count_max = 60}))) messages.push_back(item.message_uuid);
+      for (const ListItem& item : must(w.a->list({.entity = entity, .count_max = 20, .whole = true}))) {
+        said += describe(item);
+      }
+      for (const MessageView& view : must(w.a->messages({.states = {some, MessageState::Pending}, .count_max = 20}))) {
+        said += describe(view);
+      }
       const ProviderId providers[] = {w.mail, w.sandbox};
       for (const SandboxItem& item : must(w.a->sandbox({}, providers, {}, 50))) said += describe(item);
       return said;

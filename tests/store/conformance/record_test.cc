@@ -56,6 +56,37 @@ TEST_P(Recording, AnAcceptedDeliveryIsSettledWithItsAttempt) {
   EXPECT_TRUE(must(w.a->heads()).empty());
 }
 
+TEST_P(Recording, WhatWasWrittenLateIsKeptWithTheDeliveryAndTheLastOneStays) {
+  OutboxRow row = w.row();
+  row.sealed = "c2VhbGVk";
+  const Sent sent = w.send_one({.rendering = Rendering::Late}, row);
+  Claim claim = w.claim_one();
+  EXPECT_EQ(claim.delivery.rendering, Rendering::Late);
+  const auto late = must(w.a->late_deliveries(std::vector<RowId>{claim.lease.id}));
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].delivery.id, claim.lease.id);
+  EXPECT_EQ(late[0].message.uuid, sent.uuid);
+  EXPECT_EQ(late[0].message.sealed, "c2VhbGVk") << "whoever writes it needs the box";
+  EXPECT_EQ(error_of(w.a->late_deliveries(std::vector<RowId>{claim.lease.id, 4711})), ErrorCode::Corrupt);
+
+  Completion c = w.completion(claim, DeliveryState::Retrying);
+  c.rendered = LateRendering{2, "de-DE", "first", "first body", "<p>", "no value for x"};
+  EXPECT_EQ(w.record(c), Recorded::Applied);
+  w.pass(std::chrono::hours{1});
+  must(w.a->promote(w.now, 10));
+  claim = w.claim_one();
+  c = w.completion(claim, DeliveryState::Delivered);
+  c.rendered = LateRendering{3, "en-GB", "second", "second body", "", ""};
+  EXPECT_EQ(w.record(c), Recorded::Applied);
+  const Delivery seen = w.look(sent).delivery;
+  EXPECT_EQ(seen.template_version, 3);
+  EXPECT_EQ(seen.locale, "en-GB");
+  EXPECT_EQ(seen.subject, "second");
+  EXPECT_EQ(seen.body, "second body");
+  EXPECT_EQ(seen.html, "");
+  EXPECT_EQ(seen.warnings, "");
+}
+
 TEST_P(Recording, EveryEndOfALeaseGoesWhereItsVerdictSays) {
   for (const DeliveryState state :
        {DeliveryState::Sent, DeliveryState::Delivered, DeliveryState::Retrying, DeliveryState::Parked,

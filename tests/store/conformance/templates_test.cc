@@ -43,6 +43,7 @@ class Templates : public Conformance {
     w.database->insert(w.row());
     ASSERT_EQ(must(w.a->expand(w.now, w.a.id, 10, refers_to(id))).rows, 1U);
   }
+  Delivery look_at_last() { return w.look(w.decided.back().message.uuid).deliveries.at(0).delivery; }
 };
 
 void expect_same(const StoredTemplate& a, const StoredTemplate& b) {
@@ -374,6 +375,18 @@ TEST_P(Templates, AChunkMarksWhatItUses) {
   chunk.deliveries.push_back(made);
   must(w.a->expand_chunk(w.now, work.lease, chunk));
   EXPECT_EQ(must(w.a->remove_template(w.now, w.by_ada, saved.id)), Removal::Deactivated);
+}
+
+TEST_P(Templates, NoDeliveryRefersToOneThatWasDeletedMeanwhile) {
+  const auto saved = save({entry("a", "a"), entry("b", "b")});
+  EXPECT_EQ(must(w.a->remove_template(w.now, w.by_ada, saved[0].id)), Removal::Deleted);
+  for (int i = 0; i < 2; ++i) {
+    send_with(saved[0].id);
+    EXPECT_EQ(look_at_last().template_id, 0);
+  }
+  send_with(saved[1].id);
+  EXPECT_EQ(look_at_last().template_id, saved[1].id);
+  EXPECT_EQ(look_at_last().template_version, 1);
 }
 
 TEST_P(Templates, EveryChangeLeavesWhoAndWhy) {

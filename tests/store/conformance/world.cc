@@ -75,6 +75,7 @@ ExpandedDelivery World::delivery(const Node& node, const Message& message, const
   d.warnings = "no value for x";
   d.expires_at = plan.expires_at;
   d.contact = plan.contact;
+  d.rendering = plan.rendering;
   d.category = plan.category;
   made.made.placement = plan.placement;
   made.own_provider = plan.placement.state == DeliveryState::Queued ? plan.own_provider : ProviderId{0};

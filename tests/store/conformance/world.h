@@ -46,6 +46,7 @@ struct Plan {
   bool in_chunks = false;
   std::string contact = {};
   std::string category = {};
+  Rendering rendering = Rendering::Early;
 };
 
 struct Sent {  // one message that was expanded

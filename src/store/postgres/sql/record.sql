@@ -71,3 +71,13 @@ DELETE FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smallint
 
 -- name: is_settled
 SELECT 1 FROM postrider.settled WHERE id = $1::bigint
+
+-- What was written late; the last one stays.
+-- name: rendering_put
+INSERT INTO postrider.rendering (delivery, at, template_version, locale, subject, body, html, warnings)
+VALUES ($1::bigint, $2::bigint, $3::int, $4::text, $5::text, $6::text, $7::text, $8::text)
+ON CONFLICT (delivery) DO UPDATE SET at = EXCLUDED.at, template_version = EXCLUDED.template_version, locale = EXCLUDED.locale,
+  subject = EXCLUDED.subject, body = EXCLUDED.body, html = EXCLUDED.html, warnings = EXCLUDED.warnings
+
+-- name: rendering_of
+SELECT template_version, locale, subject, body, html, warnings FROM postrider.rendering WHERE delivery = $1::bigint

@@ -60,7 +60,7 @@ VALUES ($1::bigint, $2::int, $3::text, $4::text, $5::text, $6::text, $7::text, $
 SELECT used::int FROM postrider.template WHERE id = $1::bigint FOR UPDATE
 
 -- name: template_used
-UPDATE postrider.template SET used = true WHERE id = ANY($1::bigint[]) AND NOT used
+UPDATE postrider.template SET used = true WHERE id = ANY($1::bigint[]) RETURNING id
 
 -- name: template_texts_drop
 DELETE FROM postrider.template_text WHERE template = $1::bigint

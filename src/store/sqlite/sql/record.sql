@@ -52,3 +52,11 @@ DELETE FROM postrider_queue WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND
 
 -- name: is_settled
 SELECT 1 FROM postrider_settled WHERE id = ?1
+
+-- What was written late; the last one stays.
+-- name: rendering_put
+INSERT OR REPLACE INTO postrider_rendering (delivery, at, template_version, locale, subject, body, html, warnings)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+
+-- name: rendering_of
+SELECT template_version, locale, subject, body, html, warnings FROM postrider_rendering WHERE delivery = ?1

@@ -58,7 +58,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 SELECT used FROM postrider_template WHERE id = ?1
 
 -- name: template_used
-UPDATE postrider_template SET used = 1 WHERE id = ?1 AND NOT used
+UPDATE postrider_template SET used = 1 WHERE id = ?1
 
 -- name: template_texts_drop
 DELETE FROM postrider_template_text WHERE template = ?1

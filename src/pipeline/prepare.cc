@@ -1,0 +1,173 @@
+#include "pipeline/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/secret_text.h"
+#include "base/text.h"
+#include "base/wiped_json.h"
+#include "core/expand.h"
+
+namespace postrider {
+namespace {
+
+constexpr JsonLimits kLateDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
+constexpr std::size_t kSecretWordMin = 4;  // shorter ones would blacken innocent words of an answer
+
+const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
+  if (late.message.is_direct()) return nullptr;
+  const Route* route = rules.route(late.message.tenant_name, late.message.type);
+  return route != nullptr && route->context ? &*route->context : nullptr;
+}
+
+std::vector<std::string> words_in(std::string_view secret) {
+  std::vector<std::string> words;
+  const WipedJson wiped;
+  const auto document = JsonDocument::parse(secret);
+  if (!document) return words;
+  for (const auto& [name, value] : document->root().members()) {
+    std::string word = value.spoken();
+    if (word.size() >= kSecretWordMin) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<Done> PrepareStage::keep_up(Instant now) {
+  if (!catalog_changed_) return catalog_.refresh_if_due(parts_.store, now);
+  POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
+  catalog_changed_ = false;
+  return Done{};
+}
+
+std::vector<LateAnswer> PrepareStage::turn(Instant now, const std::vector<LateJob>& jobs) {
+  std::vector<LateAnswer> answers;
+  const auto all_not_now = [&](const Error& error) {
+    for (const LateJob& job : jobs) {
+      LateAnswer& answer = answers.emplace_back();
+      answer.id = job.id;
+      answer.what = NotNow{Reason::ContextFailed, error.text};
+    }
+    return answers;
+  };
+  if (const auto kept = keep_up(now); !kept) return all_not_now(kept.error());
+  std::vector<RowId> ids;
+  for (const LateJob& job : jobs) ids.push_back(job.delivery);
+  auto found = parts_.store.late_deliveries(ids);
+  if (!found) return all_not_now(found.error());
+  std::vector<ContactRef> refs;
+  for (const LateDelivery& each : *found) {
+    if (!each.delivery.contact.empty()) refs.push_back({each.delivery.tenant, each.delivery.contact});
+  }
+  std::sort(refs.begin(), refs.end());
+  refs.erase(std::unique(refs.begin(), refs.end()), refs.end());
+  People people;
+  if (!refs.empty()) {
+    auto contacts = parts_.store.find_contacts(refs);
+    if (!contacts) return all_not_now(contacts.error());
+    for (Contact& contact : *contacts) people.add(std::move(contact));
+  }
+  const std::vector<ContextRecord> records = records_of(*found);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    answers.push_back({jobs[i].id, prepare((*found)[i], records[i], people)});
+  }
+  return answers;
+}
+
+// One question for all that one query answers.
+std::vector<ContextRecord> PrepareStage::records_of(const std::vector<LateDelivery>& all) {
+  std::vector<ContextRecord> records(all.size(), std::string{});
+  std::map<const ContextRule*, std::vector<std::size_t>> by_rule;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (const ContextRule* rule = rule_of(all[i], parts_.rules)) by_rule[rule].push_back(i);
+  }
+  for (const auto& [rule, places] : by_rule) {
+    std::vector<ContextAsk> asks;
+    for (const std::size_t i : places) {
+      asks.push_back({all[i].message.tenant_name, all[i].message.entity_id, all[i].message.payload});
+    }
+    auto loaded = parts_.context != nullptr
+                      ? parts_.context->load(*rule, asks)
+                      : std::vector<ContextRecord>(asks.size(), RecordFailed{.text = "no database"});
+    for (std::size_t i = 0; i < places.size(); ++i) records[places[i]] = std::move(loaded[i]);
+  }
+  return records;
+}
+
+PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const ContextRecord& record,
+                                           const People& people) {
+  if (const auto* failed = std::get_if<RecordFailed>(&record)) {
+    if (!failed->lasting) return NotNow{Reason::ContextFailed, failed->text};
+    return NotToBeSent{DeliveryState::Parked, Reason::ContextFailed, failed->text};  // for an operator to try again
+  }
+  if (std::holds_alternative<ManyRecords>(record)) {
+    return NotToBeSent{DeliveryState::Suppressed, Reason::ContextAmbiguous,
+                       fmt::format("more than one record of \"{}\"", late.message.entity_id)};
+  }
+  if (std::holds_alternative<NoRecord>(record)) {
+    return NotToBeSent{DeliveryState::Suppressed, Reason::MissingData,
+                       fmt::format("no record of \"{}\"", late.message.entity_id)};
+  }
+  const Contact* contact =
+      late.delivery.contact.empty() ? nullptr : people.contact(late.delivery.tenant, late.delivery.contact);
+  return write(late, std::get<std::string>(record), contact);
+}
+
+PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_view record, const Contact* contact) {
+  const Delivery& d = late.delivery;
+  const Message& m = late.message;
+  const Rules& rules = parts_.rules;
+  const Tenant* tenant = rules.tenant(d.tenant);
+  if (tenant == nullptr) return NotToBeSent{DeliveryState::Suppressed, Reason::UnknownTenant, m.tenant_name};
+  const Route* route = rules.route(m.tenant_name, m.type);
+  const TemplateSet& templates = catalog_.templates();
+  const Template* content = d.template_id != 0 ? templates.by_id(d.template_id)
+                                               : templates.by_key(m.tenant_name, d.template_key, d.channel, {});
+  if (content == nullptr) {
+    return NotToBeSent{DeliveryState::Suppressed, Reason::TemplateNotFound,
+                       fmt::format("template \"{}\" is gone", d.template_key)};
+  }
+  std::string secret;
+  if (content->uses_secret) {
+    auto opened = m.sealed.empty() || parts_.secrets == nullptr
+                      ? Result<std::string>{Error{ErrorCode::NotFound, "there is none, or no key for it"}}
+                      : parts_.secrets->open(m.sealed);
+    // Parked: the box stays, for an operator who brings the key.
+    if (!opened) return NotToBeSent{DeliveryState::Parked, Reason::SecretMissing, opened.error().text};
+    secret = std::move(*opened);
+  }
+  std::string known = contact != nullptr ? contact_data(*contact) : "";
+  std::string data = merged_data({.payload = m.payload, .record = record, .contact = known, .secret = secret});
+  Answer answer = NotNow{};
+  {
+    std::optional<WipedJson> wiped;
+    if (!secret.empty()) wiped.emplace();
+    const auto document = JsonDocument::parse(data, kLateDataLimits);
+    if (!document) {
+      answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
+    } else if (auto because = route != nullptr && !m.is_direct()
+                                  ? cancelled_because(route->cancel_when, document->root())
+                                  : std::nullopt) {
+      answer = NotToBeSent{DeliveryState::Cancelled, Reason::CancelledByCondition, std::move(*because)};
+    } else {
+      const std::string_view zone = contact != nullptr ? contact->timezone : std::string_view{};
+      auto written =
+          write_content(*content, document->root(), {rules, templates, *tenant, route, d.channel, d.locale, zone});
+      if (auto* refused = std::get_if<Unwritable>(&written)) {
+        answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
+                             printable(excerpt(refused->detail, kExcerptBytesMax))};
+      } else {
+        answer =
+            LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), !content->uses_secret};
+      }
+    }
+  }
+  wipe(data);
+  wipe(secret);
+  return answer;
+}
+
+}  // namespace postrider

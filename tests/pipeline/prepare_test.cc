@@ -1,0 +1,143 @@
+// Texts that are written just before they are sent, over the model store, a database and a key that answer as told.
+#include "pipeline/prepare.h"
+
+#include <gtest/gtest.h>
+
+#include "pipeline/expand.h"
+#include "pipeline/fake_source.h"
+#include "pipeline/faulty_session.h"
+
+namespace postrider {
+namespace {
+
+struct FakeKey final : SecretOpener {
+  Result<std::string> open(std::string_view sealed) override {
+    if (sealed != "box") return Error{ErrorCode::NotFound, "no key here opens it"};
+    return std::string{R"({"code":"hush-4711","n":12})"};
+  }
+};
+
+struct Late : Bench {
+  explicit Late(const char* body = "Hi {{guest}}") : rules(make_rules(body)) {}
+  Rules rules;
+  FakeSource source;
+  FakeKey key;
+  ExpandStage expander{{.store = session, .rules = rules, .ids = ids, .node = node, .context = &source}, 1};
+  PrepareStage stage{{session, rules, &source, &key}};
+
+  static Rules make_rules(const char* body) {
+    Rules rules;
+    rules.tenants = {{1, "acme", {}}};
+    Template text{.key = "t", .type = "booking", .channel = Channel::Push};
+    text.texts.push_back({.body = *CompiledText::compile(body)});
+    rules.templates.add(std::move(text));
+    Route route{.type = "booking"};
+    route.recipients = {{Channel::Push, "token", RecipientShape::Single}};
+    route.context = ContextRule{
+        "shop", *compile_context_sql("SELECT guest FROM booking WHERE id = :entity_id", SqlDialect::Postgres)};
+    route.cancel_when = {.field = "status", .values = {"Cancelled"}};
+    route.rendering = Rendering::Late;
+    rules.routes = {route};
+    rules.providers = {{.id = 1, .name = "push", .channel = Channel::Push, .window = 32}};
+    rules.chains = {{Channel::Push, {1}}};
+    rules.index();
+    return rules;
+  }
+  RowId made(const std::string& entity, const std::string& sealed = "") {
+    source.records[entity] = std::string{R"({"guest":"early"})"};
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "booking";
+    row.entity_id = entity;
+    row.payload = R"({"token":"t"})";
+    row.sealed = sealed;
+    database->insert_outbox(row);
+    EXPECT_TRUE(expander.turn(now));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(expander.work(now));
+    return database->deliveries.empty() ? 0 : database->deliveries.rbegin()->first;
+  }
+  decltype(LateAnswer::what) answer(RowId id) {
+    auto answers = stage.turn(now, {{7, id}});
+    EXPECT_EQ(answers.size(), 1U);
+    EXPECT_EQ(answers.front().id, 7U);
+    return std::move(answers.front().what);
+  }
+};
+
+TEST(Prepare, TheTextSaysWhatTheRecordSaysNow) {
+  Late l;
+  const RowId id = l.made("b1");
+  ASSERT_NE(id, 0);
+  EXPECT_EQ(l.database->deliveries.at(id).rendering, Rendering::Late);
+  EXPECT_EQ(l.database->deliveries.at(id).body, "") << "nothing is written yet";
+  l.source.records["b1"] = std::string{R"({"guest":"Asha"})"};
+  const auto what = l.answer(id);
+  ASSERT_TRUE(std::holds_alternative<LateText>(what));
+  EXPECT_EQ(std::get<LateText>(what).content.body, "Hi Asha");
+  EXPECT_TRUE(std::get<LateText>(what).may_be_kept);
+  EXPECT_TRUE(std::get<LateText>(what).secrets.empty());
+}
+
+TEST(Prepare, ARecordThatSaysSoNowCancels) {
+  Late l;
+  const RowId id = l.made("b1");
+  l.source.records["b1"] = std::string{R"({"guest":"Asha","status":"Cancelled"})"};
+  const auto what = l.answer(id);
+  ASSERT_TRUE(std::holds_alternative<NotToBeSent>(what));
+  EXPECT_EQ(std::get<NotToBeSent>(what).state, DeliveryState::Cancelled);
+  EXPECT_EQ(std::get<NotToBeSent>(what).reason, Reason::CancelledByCondition);
+  EXPECT_EQ(std::get<NotToBeSent>(what).detail, "status is Cancelled");
+}
+
+TEST(Prepare, RecordsThatAreGoneOrTwoOrRefusedAreToldApart) {
+  Late l;
+  const RowId id = l.made("b1");
+  const auto refused = [&](ContextRecord record) {
+    l.source.records["b1"] = std::move(record);
+    auto what = l.answer(id);
+    EXPECT_TRUE(std::holds_alternative<NotToBeSent>(what));
+    return std::get<NotToBeSent>(what);
+  };
+  EXPECT_EQ(refused(NoRecord{}).reason, Reason::MissingData);
+  EXPECT_EQ(refused(ManyRecords{}).reason, Reason::ContextAmbiguous);
+  const NotToBeSent lasting = refused(RecordFailed{"only reading is allowed", true});
+  EXPECT_EQ(lasting.state, DeliveryState::Parked) << "an operator can try it again";
+  EXPECT_EQ(lasting.detail, "only reading is allowed");
+  l.source.records["b1"] = RecordFailed{"no connection"};
+  const auto passing = l.answer(id);
+  ASSERT_TRUE(std::holds_alternative<NotNow>(passing));
+  EXPECT_EQ(std::get<NotNow>(passing).detail, "no connection");
+}
+
+TEST(Prepare, ASecretIsInTheTextAndInNothingThatIsKept) {
+  Late l{"Your code: {{secret.code}}"};
+  const RowId id = l.made("b1", "box");
+  ASSERT_NE(id, 0);
+  const auto what = l.answer(id);
+  ASSERT_TRUE(std::holds_alternative<LateText>(what));
+  const auto& text = std::get<LateText>(what);
+  EXPECT_EQ(text.content.body, "Your code: hush-4711");
+  EXPECT_FALSE(text.may_be_kept);
+  EXPECT_EQ(text.secrets, std::vector<std::string>{"hush-4711"}) << "a number of two digits would blacken too much";
+  EXPECT_EQ(text.content.warnings.find("hush"), std::string::npos);
+}
+
+TEST(Prepare, ABoxThatNoKeyOpensWaitsForSomebodyWhoHasIt) {
+  Late l{"Your code: {{secret.code}}"};
+  const auto what = l.answer(l.made("b1", "another box"));
+  ASSERT_TRUE(std::holds_alternative<NotToBeSent>(what));
+  EXPECT_EQ(std::get<NotToBeSent>(what).state, DeliveryState::Parked) << "the box is still there";
+  EXPECT_EQ(std::get<NotToBeSent>(what).reason, Reason::SecretMissing);
+  EXPECT_EQ(std::get<NotToBeSent>(what).detail, "no key here opens it");
+}
+
+TEST(Prepare, AStoreThatDoesNotAnswerMakesItWait) {
+  Late l;
+  const RowId id = l.made("b1");
+  l.session.late_fails = Error{ErrorCode::Unavailable, "gone"};
+  const auto what = l.answer(id);
+  EXPECT_TRUE(std::holds_alternative<NotNow>(what));
+}
+
+}  // namespace
+}  // namespace postrider
