@@ -233,6 +233,8 @@ Result<ExpandReport> ExpandStage::work(Instant now) {
     POSTRIDER_TRY(claimed, parts_.store.claim_expand(now, parts_.node, kWorkAtOnce));
     for (ExpandWork& each : claimed) begun_.push_back(std::move(each));
     if (begun_.empty()) return ExpandReport{};
+    // What waited may have waited for a template: nobody is told "no template" because of a copy that is a second old.
+    POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
   }
   auto report = work_on(now, next_together());
   if (!failed_.empty()) POSTRIDER_TRY_DONE(put_off(now));

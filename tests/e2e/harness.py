@@ -1,5 +1,6 @@
 """A real engine, a real store and a real HTTP provider with its own ledger, for tests that look from outside."""
 import contextlib
+import email
 import http.client
 import http.server
 import json
@@ -105,6 +106,45 @@ class Provider:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+class MailServer:
+    """A real SMTP server with a ledger. `refuse` answers a recipient (nothing: it is taken), `answer` a mail (nothing: it is taken, and the
+    connection breaks before anybody can say so)."""
+
+    def __init__(self, refuse=None, answer=None):
+        from aiosmtpd.controller import Controller  # Debian's python3-aiosmtpd
+
+        self.mails = []
+        self.refuse = refuse or (lambda address: None)
+        self.answer = answer or (lambda mail: "250 2.0.0 queued")
+        ledger = self
+
+        class Handler:
+            async def handle_RCPT(self, server, session, envelope, address, options):
+                refusal = ledger.refuse(address)
+                if not refusal:
+                    envelope.rcpt_tos.append(address)
+                return refusal or "250 ok"
+
+            async def handle_DATA(self, server, session, envelope):
+                mail = {"from": envelope.mail_from, "to": envelope.rcpt_tos, "message": email.message_from_bytes(envelope.content)}
+                ledger.mails.append(mail)
+                answer = ledger.answer(mail)
+                if not answer:
+                    server.transport.abort()
+                return answer or "421 gone"
+
+        self.controller = Controller(Handler(), hostname="127.0.0.1", port=free_port())
+        self.controller.start()
+
+    def settings(self):
+        """Of a provider that talks to it."""
+        return (f'type = "smtp"\nhost = "127.0.0.1"\nport = {self.controller.port}\ntls = "none"\n'
+                'from = "Postrider <noreply@example.org>"\nallow_internal = true')
+
+    def close(self):
+        self.controller.stop()
 
 
 class Sqlite:

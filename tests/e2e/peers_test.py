@@ -165,31 +165,11 @@ allow_internal = true
 
 class Mail(harness.Case):
     def test_mail_goes_out_over_smtp_with_text_and_html(self):
-        mails = []
-
-        class Handler:
-            async def handle_DATA(self, server, session, envelope):
-                mails.append((envelope.mail_from, envelope.rcpt_tos, envelope.content))
-                return "250 2.0.0 queued as T1"
-
-            async def handle_RCPT(self, server, session, envelope, address, options):
-                if address.startswith("nobody"):
-                    return "550 5.1.1 no such user"
-                envelope.rcpt_tos.append(address)
-                return "250 ok"
-
-        from aiosmtpd.controller import Controller  # Debian's python3-aiosmtpd
-        controller = Controller(Handler(), hostname="127.0.0.1", port=harness.free_port())
-        controller.start()
-        self.addCleanup(controller.stop)
+        server = harness.MailServer(refuse=lambda address: "550 5.1.1 no such user" if address.startswith("nobody") else None)
+        self.addCleanup(server.close)
         self.configure(extra=f"""
 [providers.mail]
-type = "smtp"
-host = "127.0.0.1"
-port = {controller.port}
-tls = "none"
-from = "Postrider <noreply@example.org>"
-allow_internal = true
+{server.settings()}
 [[templates]]
 key = "hello"
 type = "hello.said"
@@ -209,11 +189,10 @@ html = "<p>Dear {{{{name}}}}</p>"
         wait_for("refused", lambda: self.notification(engine, bad)["status"] == "parked")
         self.assertEqual(self.notification(engine, bad)["deliveries"][0]["reason"]["code"], "invalid_recipient")
         self.assertEqual(self.notification(engine, evil)["reason"]["code"], "no_recipient")
-        self.assertEqual(len(mails), 1)
-        sender, recipients, content = mails[0]
-        self.assertEqual((sender, recipients), ("noreply@example.org", ["ada@example.org"]))
-        import email
-        parsed = email.message_from_bytes(content)
+        self.assertEqual(len(server.mails), 1)
+        mail = server.mails[0]
+        self.assertEqual((mail["from"], mail["to"]), ("noreply@example.org", ["ada@example.org"]))
+        parsed = mail["message"]
         self.assertNotIn("Bcc", parsed)
         self.assertEqual(parsed.get_content_type(), "multipart/alternative")
         self.assertTrue(parsed["Message-ID"].endswith("@example.org>"))

@@ -138,5 +138,22 @@ TEST(Catalog, AStageReadsItAgainWhenItIsToldAndWhenATemplateIsMissing) {
   EXPECT_EQ(*k.session.remove_template(k.now, k.by, saved.id), Removal::Deactivated);
 }
 
+TEST(Catalog, AMessageThatIsReplayedInTheSameMomentAsItsTemplateIsMadeHasIt) {
+  Kept k;
+  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node}, 1};
+  k.insert("other", R"({"pushToken":"t"})");
+  ASSERT_TRUE(stage.turn(k.now));
+  ASSERT_TRUE(stage.work(k.now));
+  ASSERT_TRUE(k.database->deliveries.empty());
+  StoredTemplate other = k.entry("other");
+  other.key = other.type = "other";
+  k.save(other);
+  const std::vector<Uuid> ids{k.database->messages.begin()->second.uuid};
+  ASSERT_EQ(k.session.replay(k.now, k.by, ids)->changed, 1U);
+  ASSERT_TRUE(stage.work(k.now));  // nobody told the stage, and no second has passed
+  ASSERT_EQ(k.database->deliveries.size(), 1U);
+  EXPECT_EQ(k.database->deliveries.begin()->second.body, "other");
+}
+
 }  // namespace
 }  // namespace postrider
