@@ -150,7 +150,8 @@ class Shim(harness.Case):
 
     def setUp(self):
         super().setUp()
-        self.configure(provider='type = "shim"\nchannel = "webhook"')
+        self.configure(provider='type = "shim"\nchannel = "webhook"',
+                       extra='[[templates]]\nkey = "post"\ntype = "thing.happened"\nchannel = "webhook"\nbody = """{"to": "{{url}}"}"""\n')
 
     def test_it_fails_on_a_facts_key_and_records_one_effect_once_it_may(self):
         fact = {"entity_id": "booking:42", "version": "1", "payload": {"url": "https://example.org/x"}}
@@ -166,9 +167,9 @@ class Shim(harness.Case):
         self.assertIn("0 changed", self.command("dispatch", "--message", failing, code=1).stdout)
         ledger = json.loads(self.command("--json", "sandbox").stdout)["messages"]
         self.assertEqual(sorted((each["key"], each["calls"]) for each in ledger),
-                         [(f"booking:{n}:thing.happened:1:webhook:event", 1) for n in (42, 43)])
+                         [(f"booking:{n}:thing.happened:1:webhook:post", 1) for n in (42, 43)])
         self.assertTrue(all(each["sent_at"] and json.loads(each["body"]) for each in ledger))
-        text = self.command("sandbox", "--limit", "1").stdout
+        text = self.command("sandbox").stdout
         self.assertIn("1 call  webhook  thing.happened  booking:42:thing.happened:1:webhook:", text)
         self.assertEqual(ledger, engine.request("GET", "/api/v1/sandbox/messages")[1]["messages"])
 
