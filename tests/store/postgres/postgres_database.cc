@@ -73,6 +73,7 @@ class PostgresUnderTest final : public Database {
     add("expires_at", row.expires_at);
     add("channel", row.channel);
     add("recipient", row.recipient);
+    add("contact", row.contact);
     add("subject", row.subject);
     add("body", row.body);
     if (!row.sealed.empty()) {

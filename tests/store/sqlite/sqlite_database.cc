@@ -47,6 +47,7 @@ class Application {
     add("expires_at", row.expires_at);
     add("channel", row.channel);
     add("recipient", row.recipient);
+    add("contact", row.contact);
     add("subject", row.subject);
     add("body", row.body);
     sqlite3_stmt* insert = nullptr;
