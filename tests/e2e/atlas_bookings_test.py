@@ -287,6 +287,17 @@ class Cancelled(Bookings):
         self.assertEqual(moment(found["due_at"]), moment(in_days(29) + "T00:00:00+05:30"))
         self.assertEqual((found["reason"]["code"], found["attempt_count"]), ("scheduled", 0))
 
+    def test_the_record_is_read_again_when_its_time_comes(self):
+        engine = self.start()
+        _, reminder = self.seaside.confirm(500)
+        self.waiting(engine, reminder)
+        self.seaside.cancel(500)  # and nobody tells the engine
+        self.ask(engine, "POST", f"/api/v1/notifications/{reminder}/dispatch", {"why": "the test does not wait for a month"})
+        found = self.ended(engine, reminder)["deliveries"][0]
+        self.assertEqual((found["state"], found["reason"]["code"], found["detail"]),
+                         ("cancelled", "cancelled_by_condition", "bookingStatus is Cancelled"))
+        self.assertEqual([key for key in self.calls() if "reminder" in key], [])
+
     def test_one_call_cancels_everything_that_waits(self):
         engine = self.start()
         _, reminder = self.seaside.confirm(500)
