@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "core/retry.h"
+#include "pipeline/outbox_row.h"
 
 namespace postrider {
 namespace {
@@ -109,23 +110,7 @@ std::vector<ExpandedMessage> ExpandStage::decide(Instant now, std::span<const Ou
 }
 
 ExpandedMessage ExpandStage::read_one(Instant now, const OutboxRow& row) {
-  Reading reading = read_row(row);
-  ExpandedMessage out;
-  out.message = std::move(reading.message);
-  Message& m = out.message;
-  m.id = row.accepted.value_or(0);
-  if (m.id == 0) m.id = parts_.ids.next(now);
-  if (m.uuid == Uuid{}) m.uuid = make_uuid7(now, random_.next(), random_.next());
-  m.accepted_at = now;
-  if (const Tenant* tenant = parts_.rules.tenant(m.tenant_name)) m.tenant = tenant->id;
-  out.body = body_hash(row);
-  if (!m.idempotency_key.empty()) out.key = dedup_message(m.tenant, m.idempotency_key);
-  if (reading.refusal) {
-    out.state = MessageState::Failed;
-    out.reason = reading.refusal->reason;
-    out.detail = reading.refusal->field + ": " + reading.refusal->detail;
-  }
-  return out;
+  return message_of_row(row, {parts_.rules, parts_.ids, random_, now});
 }
 
 // What the store says inside its own transaction; an error ends that.

@@ -3,6 +3,7 @@
 // PostgreSQL and the model keep the same promises; tests/store/conformance runs one suite over all of them.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,13 +23,28 @@
 
 namespace postrider {
 
+/// Who acts, and why: what every line of the audit trail begins with.
+struct OperatorAction {
+  std::string actor = {};  // who
+  std::string why = {};
+  std::optional<TenantId> tenant = {};  // empty: any tenant
+};
+
 // ----------------------------------------------------------------------------------------------------------------
 // intake
 
+/// A line of the audit trail that is written with a new message, and only when it is new.
+struct AuditNote {
+  OperatorAction by = {};
+  std::string action = {};
+  std::optional<RowId> delivery = {};
+  std::string detail = {};
+};
 struct NewMessage {
   OutboxRow row = {};  // row.id is set (a UUID); row.accepted is not
   TenantId tenant = 0;
   Candidate candidate = {};
+  std::optional<AuditNote> note = {};  // where an operator had it made
 };
 using IntakeGroup = std::vector<NewMessage>;  // one HTTP request: all or nothing
 
@@ -267,7 +283,7 @@ struct DeliveryView {
   std::optional<Instant> due_at = {};   // retrying
   std::optional<Instant> since = {};    // settled or parked at; sending: claimed at
   std::string provider = {};            // sending: through which
-  std::vector<AttemptView> tries = {};  // filled by message(), not by list()
+  std::vector<AttemptView> tries = {};  // filled by message(), and by list() where whole items are asked for
 };
 struct MessageView {
   Message message = {};
@@ -285,9 +301,11 @@ struct ListFilter {
   std::string type = {};
   std::optional<Channel> channel = {};
   std::string recipient = {};  // exact address
+  std::string entity = {};     // what it is about
   std::optional<Instant> from = {}, until = {};
   std::optional<RowId> before = {};  // keyset: ids smaller than this
   std::size_t count_max = 50;
+  bool whole = false;  // each with its attempts and its message
 };
 /// A delivery, or a message that has none (`delivery` empty).
 struct ListItem {
@@ -295,11 +313,20 @@ struct ListItem {
   Uuid message_uuid = {};
   TenantId tenant = 0;
   std::string type = {};
+  std::string entity_id = {};
   std::optional<DeliveryView> delivery = {};
   MessageState message_state = MessageState::Expanded;
   Reason reason = Reason::Waiting;
   std::string detail = {};
   Instant accepted_at = {};
+  std::shared_ptr<const Message> message = {};  // where the filter asks for whole items; without its sealed secret
+};
+struct MessageFilter {
+  std::optional<TenantId> tenant = {};    // empty: all tenants (ops)
+  std::vector<MessageState> states = {};  // empty: all
+  std::optional<Instant> from = {}, until = {};
+  std::optional<RowId> before = {};  // keyset: ids smaller than this
+  std::size_t count_max = 50;
 };
 struct SandboxItem {
   RowId id = 0;
@@ -321,6 +348,8 @@ class ReadStore {
   /// Newest first. Rows still in the outbox are listed as pending messages (id = 0 keyset: only on the first page, at
   /// most count_max).
   virtual Result<std::vector<ListItem>> list(const ListFilter& filter) = 0;
+  /// Messages without their deliveries, newest first; those still in the outbox as above, with id 0.
+  virtual Result<std::vector<MessageView>> messages(const MessageFilter& filter) = 0;
   /// What providers of these ids (sandbox, shim) would have sent, newest first.
   virtual Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant,
                                                    std::span<const ProviderId> providers, std::optional<RowId> before,
@@ -331,14 +360,21 @@ class ReadStore {
 // ----------------------------------------------------------------------------------------------------------------
 // operating
 
-struct OperatorAction {
-  std::string actor = {};  // who
-  std::string why = {};
-  std::optional<TenantId> tenant = {};  // empty: any tenant
-};
 struct Acted {
   std::size_t changed = 0;
   std::vector<QueueGroup> groups = {};  // where work appeared
+};
+
+/// One thing of the application's, and what is told about it.
+struct EntityRef {
+  TenantId tenant = 0;
+  std::string id = {};
+  std::string type = {};  // empty: messages of every type
+};
+struct CancelledEntity {
+  std::size_t messages = 0;  // that had not become deliveries, or not all of them
+  std::size_t deliveries = 0;
+  std::map<DeliveryState, std::size_t> left = {};  // what was not waiting any more, by where it is
 };
 
 class OperateStore {
@@ -352,6 +388,11 @@ class OperateStore {
   /// Queued (unclaimed) and retrying deliveries of these messages: settled as Cancelled. Pending outbox rows are not
   /// reached.
   virtual Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
+  /// Everything that waits about one entity: rows of the outbox (`decide` makes messages of them, without deliveries),
+  /// messages that are still to be expanded, held by a node or not, and queued (unclaimed) and retrying deliveries.
+  /// All with reason CancelledWithEntity. In batches, each a transaction of its own.
+  virtual Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                                const ExpandDecision& decide) = 0;
   /// Failed and ignored messages become pending and get expand work again.
   virtual Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) = 0;
   /// Retrying deliveries become due now (all of the tenant's when `deliveries` is empty).

@@ -68,6 +68,7 @@ ListItem pending_item(const OutboxRow& row, TenantId tenant) {
   item.message_uuid = parse_uuid(row.id).value_or(Uuid{});
   item.tenant = tenant;
   item.type = row.type;
+  item.entity_id = row.entity_id;
   item.message_state = MessageState::Pending;
   item.reason = Reason::Waiting;
   item.accepted_at = waiting_since(row);
@@ -85,6 +86,7 @@ Result<StateFilter> parse_state_filter(std::string_view text) {
 bool lets_through(const ListFilter& filter, const StateFilter& state, const ListItem& item, const Addressed& message) {
   if (filter.tenant && *filter.tenant != item.tenant) return false;
   if (!filter.type.empty() && filter.type != item.type) return false;
+  if (!filter.entity.empty() && filter.entity != item.entity_id) return false;
   // An item's time is that of its id; a row of the outbox has none yet and is judged by what is known of it.
   const Instant at = item.id != 0 ? id_time(item.id) : item.accepted_at;
   if (filter.from && at < std::chrono::floor<std::chrono::milliseconds>(*filter.from)) return false;
@@ -98,12 +100,41 @@ bool lets_through(const ListFilter& filter, const StateFilter& state, const List
   return !state.message || item.message_state == *state.message;
 }
 
-IdRange id_range(const ListFilter& filter) {
+IdRange id_range(const std::optional<Instant>& from, const std::optional<Instant>& until,
+                 const std::optional<RowId>& before) {
   IdRange range{0, std::numeric_limits<RowId>::max()};
-  if (filter.from) range.from = id_floor(*filter.from);
-  if (filter.until) range.before = id_floor(*filter.until);
-  if (filter.before) range.before = std::min(range.before, *filter.before);
+  if (from) range.from = id_floor(*from);
+  if (until) range.before = id_floor(*until);
+  if (before) range.before = std::min(range.before, *before);
   return range;
+}
+
+bool wants(const MessageFilter& filter, MessageState state) {
+  return filter.states.empty() || std::find(filter.states.begin(), filter.states.end(), state) != filter.states.end();
+}
+
+int state_mask(const MessageFilter& filter) {
+  int mask = 0;
+  for (const MessageState state : kMessageStates) mask |= wants(filter, state) ? 1 << static_cast<int>(state) : 0;
+  return mask;
+}
+
+bool lets_through(const MessageFilter& filter, const MessageView& pending) {
+  if (filter.tenant && *filter.tenant != pending.message.tenant) return false;
+  if (filter.from && pending.message.accepted_at < *filter.from) return false;
+  return !filter.until || pending.message.accepted_at < *filter.until;
+}
+
+MessageView listed_view(OutboxRow row, TenantId tenant) {
+  row.payload = "{}";
+  MessageView view = pending_view(row, tenant);
+  // Stores read these in different shapes, or not at all.
+  for (std::string* content : {&view.message.payload, &view.message.sealed, &view.message.subject, &view.message.body,
+                               &view.message.type_data}) {
+    content->clear();
+  }
+  view.message.id = 0;
+  return view;
 }
 
 bool may_end_a_lease(DeliveryState state) {

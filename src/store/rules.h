@@ -47,8 +47,8 @@ struct Addressed {  // what a message without deliveries says about itself
   std::optional<Channel> channel = {};
   std::string_view recipient = {};
 };
-/// Tenant, state, type, channel, recipient and times; the keyset is the store's matter. `message` is looked at only
-/// for an item without a delivery.
+/// Tenant, state, type, entity, channel, recipient and times; the keyset is the store's matter. `message` is looked at
+/// only for an item without a delivery.
 bool lets_through(const ListFilter& filter, const StateFilter& state, const ListItem& item, const Addressed& message);
 
 /// The ids that a filter's times allow: [from, before).
@@ -56,7 +56,16 @@ struct IdRange {
   RowId from = 0;
   RowId before = 0;
 };
-IdRange id_range(const ListFilter& filter);
+IdRange id_range(const std::optional<Instant>& from, const std::optional<Instant>& until,
+                 const std::optional<RowId>& before);
+inline IdRange id_range(const ListFilter& filter) { return id_range(filter.from, filter.until, filter.before); }
+
+/// The same for messages: which states, as a list and as bits (1 << state), and whether a row of the outbox is shown.
+bool wants(const MessageFilter& filter, MessageState state);
+int state_mask(const MessageFilter& filter);
+bool lets_through(const MessageFilter& filter, const MessageView& pending);
+/// As pending_view(), of a row that was read without its contents; its id is 0.
+MessageView listed_view(OutboxRow row, TenantId tenant);
 
 /// How many of the newest outbox rows a list looks at.
 inline constexpr std::size_t kPendingLookedAtMax = 20'000;

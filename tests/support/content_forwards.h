@@ -6,6 +6,11 @@ namespace postrider {
 
 class ContentForwards : public StoreSession {
  public:
+  Result<std::vector<MessageView>> messages(const MessageFilter& filter) override { return real().messages(filter); }
+  Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                        const ExpandDecision& decide) override {
+    return real().cancel_entity(now, action, entity, decide);
+  }
   Result<std::int64_t> catalog_version() override { return real().catalog_version(); }
   Result<std::vector<StoredTemplate>> templates(const TemplateFilter& filter) override {
     return real().templates(filter);

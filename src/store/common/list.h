@@ -1,9 +1,10 @@
 // One page of the list of deliveries and messages.
 #pragma once
 #include <algorithm>
+#include <map>
+#include <memory>
 
-#include "store/common/look.h"
-#include "store/rules.h"
+#include "store/common/read.h"
 
 namespace postrider::common {
 
@@ -33,6 +34,7 @@ class Page {
   };
 
   [[nodiscard]] Source delivery_source() const {
+    if (!filter_.entity.empty()) return {"ids_of_entity"};
     if (!filter_.recipient.empty()) return {"ids_of_recipient"};
     if (state_.delivery) {
       const int number = static_cast<int>(*state_.delivery);
@@ -55,6 +57,7 @@ class Page {
     return {filter_.tenant ? "ids_of_tenant" : "ids_all"};
   }
   [[nodiscard]] Source bare_source() const {
+    if (!filter_.entity.empty()) return {"ids_of_bare_entity"};
     return {"ids_of_bare_messages", state_.message ? std::optional{static_cast<int>(*state_.message)} : std::nullopt};
   }
 
@@ -75,9 +78,10 @@ class Page {
   std::vector<RowId> next_ids(const Source& source, RowId before) {
     std::vector<RowId> ids;
     const auto maybe = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; };
-    auto rows = c_.use(source.statement)
-                    .query(filter_.tenant, range_.from, before, maybe(filter_.type), filter_.channel,
-                           maybe(filter_.recipient), filter_.count_max, source.state);
+    auto rows =
+        c_.use(source.statement)
+            .query(filter_.tenant, range_.from, before, maybe(filter_.type), filter_.channel,
+                   maybe(filter_.entity.empty() ? filter_.recipient : filter_.entity), filter_.count_max, source.state);
     while (rows.next()) ids.push_back(rows.integer(0));
     return ids;
   }
@@ -101,24 +105,49 @@ class Page {
     item.tenant = view->delivery.tenant;
     item.type = view->delivery.type;
     add_message_state(view->delivery.message, item);
-    item.accepted_at = instant_from_us(c_.use("message_accepted_at").integer(view->delivery.message).value_or(0));
+    if (auto rows = c_.use("message_brief").query(view->delivery.message); rows.next()) {
+      item.accepted_at = rows.instant(0);
+      item.entity_id = rows.text(1);
+    }
     item.delivery = std::move(*view);
     if (!lets_through(filter_, state_, item, {})) return std::nullopt;
+    if (filter_.whole) add_all(item, item.delivery->delivery.message);
     return item;
   }
 
-  std::optional<ListItem> message_item(RowId id) {
+  // Deliveries of one message share it.
+  void add_all(ListItem& item, RowId message) {
+    if (item.delivery) item.delivery->tries = look_at_attempts(c_, item.delivery->delivery.id);
+    std::shared_ptr<const Message>& known = messages_[message];
+    if (known == nullptr) {
+      auto found = find(message);
+      if (!found) return;
+      found->sealed.clear();
+      known = std::make_shared<const Message>(std::move(*found));
+    }
+    item.message = known;
+  }
+
+  std::optional<Message> find(RowId id) {
     auto rows = c_.use("message_of").query(id);
     if (!rows.next()) return std::nullopt;
-    const Message message = read_message(rows);
+    return read_message(rows);
+  }
+
+  std::optional<ListItem> message_item(RowId id) {
+    const auto found = find(id);
+    if (!found) return std::nullopt;
+    const Message& message = *found;
     ListItem item;
     item.id = id;
     item.message_uuid = message.uuid;
     item.tenant = message.tenant;
     item.type = message.type;
+    item.entity_id = message.entity_id;
     item.accepted_at = message.accepted_at;
     add_message_state(id, item);
     if (!lets_through(filter_, state_, item, {message.channel, message.recipient})) return std::nullopt;
+    if (filter_.whole) add_all(item, id);
     return item;
   }
 
@@ -142,6 +171,54 @@ class Page {
   const ListFilter& filter_;
   const StateFilter& state_;
   IdRange range_;
+  std::map<RowId, std::shared_ptr<const Message>> messages_;
+};
+
+/// One page of messages without their deliveries.
+template <class Connection>
+class MessagePage {
+ public:
+  MessagePage(Connection& c, const MessageFilter& filter) : c_(c), filter_(filter) {}
+
+  std::vector<MessageView> read() {
+    std::vector<MessageView> page = pending();
+    for (const RowId id : ids()) {
+      if (page.size() == filter_.count_max) break;
+      if (auto view = look_at_message_alone(c_, id)) page.push_back(std::move(*view));
+    }
+    return page;
+  }
+
+ private:
+  std::vector<RowId> ids() {
+    const IdRange range = id_range(filter_.from, filter_.until, filter_.before);
+    std::vector<RowId> found;
+    auto rows =
+        c_.use(source()).query(filter_.tenant, range.from, range.before, filter_.count_max, state_mask(filter_));
+    while (rows.next()) found.push_back(rows.integer(0));
+    return found;
+  }
+
+  // An expanded message has mostly no row among the states; every other one has.
+  [[nodiscard]] std::string_view source() const {
+    if (!wants(filter_, MessageState::Expanded)) return "message_ids_in_state";
+    return filter_.tenant ? "message_ids_of_tenant" : "message_ids_all";
+  }
+
+  std::vector<MessageView> pending() {
+    std::vector<MessageView> page;
+    if (filter_.before || !wants(filter_, MessageState::Pending)) return page;
+    auto rows = c_.use("outbox_newest").query(kPendingLookedAtMax);
+    while (page.size() < filter_.count_max && rows.next()) {
+      const OutboxRow row = read_outbox_row(rows);
+      MessageView view = listed_view(row, tenant_number(c_, row.tenant));
+      if (lets_through(filter_, view)) page.push_back(std::move(view));
+    }
+    return page;
+  }
+
+  Connection& c_;
+  const MessageFilter& filter_;
 };
 
 }  // namespace postrider::common

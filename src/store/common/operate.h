@@ -34,14 +34,39 @@ class Operation {
     note("discard", nullptr, id, parked->was);
   }
 
-  void cancel(RowId id) {
+  void cancel(RowId id) { (void)end_waiting(id, Reason::CancelledByOperator); }
+
+  /// False: it was not waiting, and nothing was changed.
+  bool end_waiting(RowId id, Reason reason) {
     const auto group = find_group(id);
-    if (!group || !allows(group->tenant)) return;
+    if (!group || !allows(group->tenant)) return false;
     const bool retrying = c_.use("deferred_drop").run(id) == 1;
-    if (!retrying && !drop_waiting(c_, *group, id)) return;
-    settler_.settle({id, group->tenant, DeliveryState::Cancelled, Reason::CancelledByOperator, action_.why});
+    if (!retrying && !drop_waiting(c_, *group, id)) return false;
+    settler_.settle({id, group->tenant, DeliveryState::Cancelled, reason, action_.why});
     note("cancel", nullptr, id, retrying ? "was retrying" : "was queued");
+    return true;
   }
+
+  /// A message that is still to be expanded. Whoever holds that work loses it: a chunk is written under its lease or
+  /// not at all.
+  bool end_expansion(RowId message, TenantId tenant, Reason reason) {
+    // It goes from deferred to queue when it is due and back when it failed: looked at twice, it cannot slip by.
+    const auto put_off = [&] { return c_.use("deferred_drop_expand").run(message) == 1; };
+    if (!put_off() && c_.use("queue_drop_expand").run(tenant, message) == 0 && !put_off()) return false;
+    auto state = find_state(c_, message, "message_state_locked").value_or(StoredState{.tenant = tenant});
+    const std::string was = fmt::format("was {}", to_text(state.state));
+    state.state = MessageState::Cancelled;
+    state.reason = reason;
+    state.detail = action_.why;
+    state.at = now_;
+    put_state(c_, message, state);
+    c_.use("secret_drop_if_done").run(message);
+    note("cancel", message, nullptr, was);
+    return true;
+  }
+
+  /// A message that was cancelled while it was taken from the outbox.
+  void note_taken(RowId message) { note("cancel", message, nullptr, "was in the outbox"); }
 
   void dispatch(RowId id) {
     QueueRow row;

@@ -8,7 +8,7 @@
 namespace postrider::common {
 
 template <class Connection>
-std::optional<MessageView> look_at_message(Connection& c, RowId id) {
+std::optional<MessageView> look_at_message_alone(Connection& c, RowId id) {
   MessageView view;
   {
     auto rows = c.use("message_of").query(id);
@@ -25,6 +25,13 @@ std::optional<MessageView> look_at_message(Connection& c, RowId id) {
     view.since = state->at;
   }
   if (const auto due = c.use("message_next_attempt").integer(id)) view.next_attempt = instant_from_us(*due);
+  return view;
+}
+
+template <class Connection>
+std::optional<MessageView> look_at_message(Connection& c, RowId id) {
+  auto view = look_at_message_alone(c, id);
+  if (!view) return view;
   std::vector<RowId> ids;
   {
     auto rows = c.use("deliveries_of_message").query(id);
@@ -34,7 +41,7 @@ std::optional<MessageView> look_at_message(Connection& c, RowId id) {
     auto seen = look_at_delivery(c, delivery);
     if (!seen) continue;
     seen->tries = look_at_attempts(c, delivery);
-    view.deliveries.push_back(std::move(*seen));
+    view->deliveries.push_back(std::move(*seen));
   }
   return view;
 }

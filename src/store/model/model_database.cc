@@ -56,6 +56,30 @@ bool ModelDatabase::drop_waiting(RowId id) {
   return true;
 }
 
+bool ModelDatabase::drop_expansion(RowId message) {
+  const auto due = due_of.find(message);
+  if (due != due_of.end() && deferred.at({due->second, message}).group.channel == Channel::Expand) {
+    deferred.erase({due->second, message});
+    due_of.erase(due);
+    return true;
+  }
+  const auto at = std::find_if(queue.begin(), queue.end(), [&](const auto& entry) {
+    return entry.second.id == message && entry.first.group.channel == Channel::Expand;
+  });
+  if (at == queue.end()) return false;
+  queue.erase(at);
+  return true;
+}
+
+DeliveryState ModelDatabase::state_of(RowId delivery) {
+  if (const auto end = settled.find(delivery); end != settled.end()) return end->second.state;
+  if (parked.contains(delivery)) return DeliveryState::Parked;
+  if (due_of.contains(delivery)) return DeliveryState::Retrying;
+  const auto at = find_queued(delivery);
+  POSTRIDER_CHECK(at != queue.end());  // a delivery is in exactly one place
+  return at->second.node != 0 ? DeliveryState::Sending : DeliveryState::Queued;
+}
+
 void ModelDatabase::settle(RowId id, SettledRow row) {
   settled.emplace(id, std::move(row));
   if (const auto delivery = deliveries.find(id); delivery != deliveries.end()) {

@@ -155,6 +155,8 @@ struct ModelDatabase {
   std::map<QueueKey, QueueRow>::iterator find_queued(RowId id);
   std::map<QueueKey, QueueRow>::iterator find_held(const Lease& lease);  // end() when the lease was lost
   bool drop_waiting(RowId id);                                           // from the queue, when nobody holds it
+  bool drop_expansion(RowId message);                                    // whoever holds it
+  [[nodiscard]] DeliveryState state_of(RowId delivery);
   void settle(RowId id, SettledRow row);
   void drop_secret_if_done(RowId message);
 };

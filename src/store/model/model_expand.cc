@@ -154,6 +154,9 @@ Result<std::vector<std::vector<Admitted>>> ModelSession::accept(Instant now, std
       OutboxRow row = groups[g][i].row;
       row.accepted = ids().next(now);
       const DedupEntry entry{.id = *row.accepted, .body = candidate.body, .uuid = candidate.uuid};
+      if (const auto& note = groups[g][i].note) {
+        db->audit.push_back({now, note->by.actor, note->action, note->by.why, entry.id, note->delivery, note->detail});
+      }
       if (!canary("ack_before_commit") || *row.accepted % 5 != 0) db->insert_outbox(std::move(row));
       db->dedup.emplace(dedup_id(candidate.tenant, candidate.uuid), entry);
       if (candidate.key) db->dedup.emplace(*candidate.key, entry);
@@ -193,6 +196,26 @@ Result<ExpandReport> ModelSession::expand(Instant now, NodeId node, std::size_t 
     db->outbox.erase(rows[i].position);
   }
   return expander.report(rows.size());
+}
+
+Result<std::vector<RowId>> ModelSession::take_entity(ModelDatabase& db, Instant now, const EntityRef& entity,
+                                                     const ExpandDecision& decide) {
+  std::vector<OutboxRow> rows;
+  for (const auto& [position, row] : db.outbox) {
+    const bool is_it = db.tenant_number(row.tenant) == entity.tenant && row.entity_id == entity.id;
+    if (is_it && (entity.type.empty() || row.type == entity.type)) rows.push_back(row);
+  }
+  std::vector<RowId> taken;
+  if (rows.empty()) return taken;
+  std::vector<ExpandedMessage> decided = decide(rows);
+  if (decided.size() != rows.size()) return Error{ErrorCode::Invalid, "not every row was decided"};
+  Expander expander{db, now, 0, ids()};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    expander.write(rows[i], decided[i]);
+    db.outbox.erase(rows[i].position);
+    taken.push_back(decided[i].message.id);
+  }
+  return taken;
 }
 
 Result<std::vector<ExpandWork>> ModelSession::claim_expand(Instant now, NodeId node, std::size_t count_max) {

@@ -27,14 +27,32 @@ class Operation {
     note("discard", std::nullopt, id, was(*parked));
   }
 
-  void cancel(RowId id) {
+  void cancel(RowId id) { (void)end_waiting(id, Reason::CancelledByOperator); }
+
+  bool end_waiting(RowId id, Reason reason) {
     const auto delivery = db_.deliveries.find(id);
-    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return;
+    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return false;
     const bool retrying = db_.take_deferred(id).has_value();
-    if (!retrying && !db_.drop_waiting(id)) return;
-    db_.settle(id, {delivery->second.tenant, DeliveryState::Cancelled, Reason::CancelledByOperator, action_.why, now_});
+    if (!retrying && !db_.drop_waiting(id)) return false;
+    db_.settle(id, {delivery->second.tenant, DeliveryState::Cancelled, reason, action_.why, now_});
     note("cancel", std::nullopt, id, retrying ? "was retrying" : "was queued");
+    return true;
   }
+
+  bool end_expansion(RowId message, Reason reason) {
+    if (!db_.drop_expansion(message)) return false;
+    StateRow& row = db_.states.at(message);
+    const std::string was = fmt::format("was {}", to_text(row.state));
+    row.state = MessageState::Cancelled;
+    row.reason = reason;
+    row.detail = action_.why;
+    row.at = now_;
+    db_.drop_secret_if_done(message);
+    note("cancel", message, std::nullopt, was);
+    return true;
+  }
+
+  void note_taken(RowId message) { note("cancel", message, std::nullopt, "was in the outbox"); }
 
   void dispatch(RowId id) {
     const auto due = db_.due_of.find(id);
@@ -150,6 +168,39 @@ Result<Acted> ModelSession::discard(Instant now, const OperatorAction& action, s
 Result<Acted> ModelSession::cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
   const Held db = hold();
   return operate(Operation{*db, now, action, ids()}, deliveries, &Operation::cancel);
+}
+Result<CancelledEntity> ModelSession::cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                                    const ExpandDecision& decide) {
+  if (entity.id.empty()) return Error{ErrorCode::Invalid, "an entity needs an id"};
+  const Held db = hold();
+  CancelledEntity all;
+  Operation operation{*db, now, action, ids()};
+  POSTRIDER_TRY(taken, take_entity(*db, now, entity, decide));
+  for (const RowId message : taken) {
+    const auto state = db->states.find(message);
+    if (state == db->states.end() || state->second.state != MessageState::Cancelled) continue;
+    operation.note_taken(message);
+    ++all.messages;
+  }
+  std::vector<RowId> messages;
+  for (const auto& [id, message] : db->messages) {
+    const bool is_it = message.tenant == entity.tenant && message.entity_id == entity.id;
+    if (is_it && (entity.type.empty() || message.type == entity.type)) messages.push_back(id);
+  }
+  std::set<RowId> deliveries;
+  for (const RowId id : messages) {
+    if (operation.end_expansion(id, Reason::CancelledWithEntity)) ++all.messages;
+    const auto [first, last] = db->deliveries_of.equal_range(id);
+    for (auto at = first; at != last; ++at) deliveries.insert(at->second);
+  }
+  for (const RowId id : deliveries) {
+    if (operation.end_waiting(id, Reason::CancelledWithEntity)) {
+      ++all.deliveries;
+    } else {
+      ++all.left[db->state_of(id)];
+    }
+  }
+  return all;
 }
 Result<Acted> ModelSession::replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) {
   const Held db = hold();

@@ -56,7 +56,7 @@ std::vector<AttemptView> attempts_of(const ModelDatabase& db, RowId delivery) {
   return tries;
 }
 
-MessageView look_at_message(ModelDatabase& db, const Message& message) {
+MessageView look_at_message_alone(ModelDatabase& db, const Message& message) {
   MessageView view;
   view.message = message;
   if (const auto secret = db.secrets.find(message.id); secret != db.secrets.end()) {
@@ -72,6 +72,11 @@ MessageView look_at_message(ModelDatabase& db, const Message& message) {
     view.since = state->second.at;
   }
   if (const auto due = db.due_of.find(message.id); due != db.due_of.end()) view.next_attempt = due->second;
+  return view;
+}
+
+MessageView look_at_message(ModelDatabase& db, const Message& message) {
+  MessageView view = look_at_message_alone(db, message);
   std::vector<RowId> ids;
   const auto [first, last] = db.deliveries_of.equal_range(message.id);
   for (auto at = first; at != last; ++at) ids.push_back(at->second);
@@ -126,16 +131,26 @@ std::vector<ListItem> made_items(ModelDatabase& db, const ListFilter& filter, co
     if (id < range.from || id >= range.before) continue;
     ListItem item{.id = id, .message_uuid = delivery.message_uuid, .tenant = delivery.tenant, .type = delivery.type};
     add_message_state(db, delivery.message, item);
-    item.accepted_at = db.messages.at(delivery.message).accepted_at;
+    const Message& message = db.messages.at(delivery.message);
+    item.entity_id = message.entity_id;
+    item.accepted_at = message.accepted_at;
     item.delivery = look_at(db, id);
-    if (lets_through(filter, state, item, {})) items.push_back(std::move(item));
+    if (!lets_through(filter, state, item, {})) continue;
+    if (filter.whole) {
+      item.delivery->tries = attempts_of(db, id);
+      item.message = std::make_shared<const Message>(message);
+    }
+    items.push_back(std::move(item));
   }
   for (const auto& [id, message] : db.messages) {
     if (id < range.from || id >= range.before || db.deliveries_of.contains(id)) continue;
     ListItem item{.id = id, .message_uuid = message.uuid, .tenant = message.tenant, .type = message.type};
     add_message_state(db, id, item);
+    item.entity_id = message.entity_id;
     item.accepted_at = message.accepted_at;
-    if (lets_through(filter, state, item, {message.channel, message.recipient})) items.push_back(std::move(item));
+    if (!lets_through(filter, state, item, {message.channel, message.recipient})) continue;
+    if (filter.whole) item.message = std::make_shared<const Message>(message);
+    items.push_back(std::move(item));
   }
   std::sort(items.begin(), items.end(), [](const ListItem& a, const ListItem& b) { return a.id > b.id; });
   if (items.size() > filter.count_max) items.resize(filter.count_max);
@@ -170,6 +185,27 @@ Result<std::vector<ListItem>> ModelSession::list(const ListFilter& filter) {
   std::vector<ListItem> items = pending_items(*db, filter, state);
   for (ListItem& item : made_items(*db, filter, state)) items.push_back(std::move(item));
   return items;
+}
+
+Result<std::vector<MessageView>> ModelSession::messages(const MessageFilter& filter) {
+  const Held db = hold();
+  std::vector<MessageView> page;
+  if (!filter.before && wants(filter, MessageState::Pending)) {
+    std::size_t looked_at = 0;
+    for (auto at = db->outbox.rbegin(); at != db->outbox.rend() && page.size() < filter.count_max; ++at) {
+      if (++looked_at > kPendingLookedAtMax) break;
+      MessageView view = listed_view(at->second, db->tenant_number(at->second.tenant));
+      if (lets_through(filter, view)) page.push_back(std::move(view));
+    }
+  }
+  const IdRange range = id_range(filter.from, filter.until, filter.before);
+  for (auto at = db->messages.rbegin(); at != db->messages.rend() && page.size() < filter.count_max; ++at) {
+    const auto& [id, message] = *at;
+    if (id < range.from || id >= range.before || (filter.tenant && *filter.tenant != message.tenant)) continue;
+    MessageView view = look_at_message_alone(*db, message);
+    if (wants(filter, view.state)) page.push_back(std::move(view));
+  }
+  return page;
 }
 
 Result<std::vector<SandboxItem>> ModelSession::sandbox(std::optional<TenantId> tenant,

@@ -43,6 +43,7 @@ class ModelSession final : public StoreSession {
 
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
   Result<std::vector<ListItem>> list(const ListFilter& filter) override;
+  Result<std::vector<MessageView>> messages(const MessageFilter& filter) override;
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
                                            std::optional<RowId> before, std::size_t count_max) override;
   Result<QueueStats> stats(std::optional<TenantId> tenant) override;
@@ -50,6 +51,8 @@ class ModelSession final : public StoreSession {
   Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
   Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
   Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                        const ExpandDecision& decide) override;
   Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
   Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
 
@@ -103,6 +106,10 @@ class ModelSession final : public StoreSession {
     POSTRIDER_CHECK(ids_ != nullptr);  // use_ids() comes before the verbs that make rows
     return *ids_;
   }
+
+  /// Makes messages of an entity's rows in the outbox; their ids.
+  Result<std::vector<RowId>> take_entity(ModelDatabase& db, Instant now, const EntityRef& entity,
+                                         const ExpandDecision& decide);
 
   std::shared_ptr<ModelDatabase> database_;
   IdSource* ids_ = nullptr;

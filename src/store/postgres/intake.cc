@@ -149,6 +149,10 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
         entries.push_back({dedup_id(candidate.tenant, candidate.uuid), entry});
         if (candidate.key) entries.push_back({*candidate.key, entry});
         rows.push_back({entry.id, &groups[g][i].row});
+        if (const auto& note = groups[g][i].note) {
+          c.use("audit_add")
+              .run(now, note->by.actor, note->action, note->by.why, entry.id, note->delivery, note->detail);
+        }
       }
     }
     if (ask_first) {

@@ -1,9 +1,12 @@
 #include "store/common/read.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "store/common/entity.h"
 #include "store/common/list.h"
 #include "store/common/operate.h"
+#include "store/postgres/expansion_writer.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
@@ -19,6 +22,11 @@ Result<std::vector<ListItem>> PostgresSession::list(const ListFilter& filter) {
   POSTRIDER_TRY(state, parse_state_filter(filter.state));
   if (filter.count_max == 0) return std::vector<ListItem>{};
   return read([&](Connection& c) { return common::Page<Connection>{c, filter, state}.read(); });
+}
+
+Result<std::vector<MessageView>> PostgresSession::messages(const MessageFilter& filter) {
+  if (filter.count_max == 0) return std::vector<MessageView>{};
+  return read([&](Connection& c) { return common::MessagePage<Connection>{c, filter}.read(); });
 }
 
 Result<std::vector<SandboxItem>> PostgresSession::sandbox(std::optional<TenantId> tenant,
@@ -66,6 +74,30 @@ POSTRIDER_OPERATE(discard, RowId)
 POSTRIDER_OPERATE(cancel, RowId)
 POSTRIDER_OPERATE(replay, Uuid)
 #undef POSTRIDER_OPERATE
+
+Result<CancelledEntity> PostgresSession::cancel_entity(Instant now, const OperatorAction& action,
+                                                       const EntityRef& entity, const ExpandDecision& decide) {
+  if (entity.id.empty()) return Error{ErrorCode::Invalid, "an entity needs an id"};
+  const auto take = [&](Connection& c) {
+    const Rows found = c.query("outbox_take_entity", Params{}
+                                                         .int4(entity.tenant)
+                                                         .text(entity.id)
+                                                         .optional_text(entity.type)
+                                                         .int4(static_cast<std::int64_t>(kBatchMax)));
+    std::vector<OutboxRow> rows;
+    for (int i = 0; i < found.count(); ++i) rows.push_back(read_outbox_row(found, i));
+    std::sort(rows.begin(), rows.end(), [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; });
+    std::vector<ExpandedMessage> decided;
+    if (rows.empty()) return decided;
+    decided = decide(rows);
+    POSTRIDER_CHECK(decided.size() == rows.size());
+    ExpansionWriter writer{c, now, 0, ids(), used_};
+    writer.write(rows, decided);
+    return decided;
+  };
+  return common::cancel_entity<Connection>(
+      now, action, entity, ids(), [&](auto work) { return transact(work); }, take);
+}
 
 Result<Acted> PostgresSession::dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
   Acted all;

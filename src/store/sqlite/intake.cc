@@ -16,12 +16,15 @@ bool is_refused(const std::vector<Admitted>& verdicts) {
                      [](const Admitted& a) { return a.verdict == Admission::KeyReused; });
 }
 
-void store_new(Connection& c, RowId id, const NewMessage& made) {
+void store_new(Connection& c, Instant now, RowId id, const NewMessage& made) {
   const Candidate& candidate = made.candidate;
   const DedupEntry entry{.id = id, .body = candidate.body, .uuid = candidate.uuid};
   add_outbox_row(c, id, made.row);
   add_dedup(c, dedup_id(candidate.tenant, candidate.uuid), entry);
   if (candidate.key) add_dedup(c, *candidate.key, entry);
+  if (const auto& note = made.note) {
+    c.use("audit_add").run(now, note->by.actor, note->action, note->by.why, id, note->delivery, note->detail);
+  }
 }
 
 }  // namespace
@@ -47,7 +50,7 @@ Result<std::vector<std::vector<Admitted>>> SqliteSession::accept(Instant now, st
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (is_refused(verdicts[g])) continue;
       for (std::size_t i = 0; i < groups[g].size(); ++i) {
-        if (verdicts[g][i].verdict == Admission::New) store_new(c, ids().next(now), groups[g][i]);
+        if (verdicts[g][i].verdict == Admission::New) store_new(c, now, ids().next(now), groups[g][i]);
       }
     }
     POSTRIDER_FAULT_POINT("in_accept");

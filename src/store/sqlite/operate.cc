@@ -1,5 +1,7 @@
 #include "store/common/operate.h"
 
+#include "store/common/entity.h"
+#include "store/sqlite/expansion_writer.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -30,6 +32,31 @@ Result<Acted> SqliteSession::discard(Instant now, const OperatorAction& action, 
 Result<Acted> SqliteSession::cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
   return operate(writer_, now, action, ids(), deliveries, &Operation::cancel);
 }
+
+Result<CancelledEntity> SqliteSession::cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
+                                                     const ExpandDecision& decide) {
+  if (entity.id.empty()) return Error{ErrorCode::Invalid, "an entity needs an id"};
+  const auto take = [&](Connection& c) {
+    std::vector<OutboxRow> rows;
+    {
+      Rows found = c.use("outbox_of_entity").query(entity.tenant, entity.id, common::type_of(entity), kBatchMax);
+      while (found.next()) rows.push_back(common::read_outbox_row(found));
+    }
+    std::vector<ExpandedMessage> decided;
+    if (rows.empty()) return decided;
+    decided = decide(rows);
+    POSTRIDER_CHECK(decided.size() == rows.size());
+    ExpansionWriter writer{c, now, 0, ids(), used_};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      writer.write(rows[i], decided[i]);
+      c.use("outbox_drop_one").run(rows[i].position);
+    }
+    return decided;
+  };
+  return common::cancel_entity<Connection>(
+      now, action, entity, ids(), [&](auto work) { return writer_.transact(work); }, take);
+}
+
 Result<Acted> SqliteSession::replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) {
   return operate(writer_, now, action, ids(), messages, &Operation::replay);
 }

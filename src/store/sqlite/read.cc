@@ -29,6 +29,11 @@ Result<std::vector<ListItem>> SqliteSession::list(const ListFilter& filter) {
   return read([&](Connection& c) { return common::Page<Connection>{c, filter, state}.read(); });
 }
 
+Result<std::vector<MessageView>> SqliteSession::messages(const MessageFilter& filter) {
+  if (filter.count_max == 0) return std::vector<MessageView>{};
+  return read([&](Connection& c) { return common::MessagePage<Connection>{c, filter}.read(); });
+}
+
 Result<std::vector<SandboxItem>> SqliteSession::sandbox(std::optional<TenantId> tenant,
                                                         std::span<const ProviderId> providers,
                                                         std::optional<RowId> before, std::size_t count_max) {

@@ -65,6 +65,11 @@ std::string describe(const QueueStore::Promoted& p) {
 std::string describe(const Acted& acted) {
   return fmt::format("{} changed {}\n", acted.changed, describe(acted.groups));
 }
+std::string describe(const CancelledEntity& c) {
+  std::string out = fmt::format("{} messages {} deliveries cancelled", c.messages, c.deliveries);
+  for (const auto& [state, count] : c.left) out += fmt::format(", {} {}", count, to_text(state));
+  return out + '\n';
+}
 std::string describe(const std::vector<QueueHead>& heads) {
   std::string out;
   for (const QueueHead& h : heads) out += fmt::format("{} since {}\n", describe(h.group), to_us(h.oldest));
@@ -75,9 +80,10 @@ std::string describe(const QueueStats& s) {
                      s.retrying, s.parked, at(s.oldest));
 }
 std::string describe(const ListItem& i) {
-  return fmt::format("item {} {} tenant {} type {} {} {} {} at {}\n{}", i.id, format_uuid(i.message_uuid), i.tenant,
-                     i.type, to_text(i.message_state), code_of(i.reason), i.detail, to_us(i.accepted_at),
-                     i.delivery ? describe(*i.delivery) : "");
+  return fmt::format("item {} {} tenant {} type {} about {} {} {} {} at {}\n{}{}", i.id, format_uuid(i.message_uuid),
+                     i.tenant, i.type, i.entity_id, to_text(i.message_state), code_of(i.reason), i.detail,
+                     to_us(i.accepted_at), i.delivery ? describe(*i.delivery) : "",
+                     i.message != nullptr ? describe(*i.message) : "");
 }
 std::string describe(const SandboxItem& i) {
   return fmt::format("{} by {} at {} calls {}\n{}", i.id, i.provider, to_us(i.sent_at), i.calls, describe(i.delivery));

@@ -21,6 +21,7 @@ std::string describe(const ExpandWork& work);
 std::string describe(const std::vector<Recorded>& answers);
 std::string describe(const QueueStore::Promoted& promoted);
 std::string describe(const Acted& acted);
+std::string describe(const CancelledEntity& cancelled);
 std::string describe(const std::vector<QueueHead>& heads);
 std::string describe(const QueueStats& stats);
 std::string describe(const ListItem& item);

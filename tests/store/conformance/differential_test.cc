@@ -2,6 +2,8 @@
 // the store's own matter; everything else must agree.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/prng.h"
 #include "store/conformance/describe.h"
 #include "store/conformance/model_database.h"
@@ -70,6 +72,7 @@ class Twin {
     if (prng_.below(3) == 0) row.idempotency_key = fmt::format("key{}", prng_.below(20));
     if (prng_.below(8) == 0) row.id = format_uuid(make_uuid7(model_.now, 1, prng_.below(5)));
     if (prng_.below(4) == 0) row.sealed = "c2VhbGVk";
+    if (prng_.below(2) == 0) row.entity_id = fmt::format("e{}", prng_.below(6));
     return row;
   }
 
@@ -174,6 +177,9 @@ class Twin {
     for (std::uint64_t i = prng_.below(5); i > 0 && !held_.empty(); --i) {
       const std::size_t which = prng_.below(held_.size());
       const DeliveryState state = kEnds[prng_.below(kEnds.size())];
+      // Of a late end and the valid one in the same batch a store may write either first.
+      const auto same = [&](const Completion& c) { return c.lease.id == held_[which].model.lease.id; };
+      if (std::any_of(model.begin(), model.end(), same)) continue;
       model.push_back(model_.completion(held_[which].model, state));
       store.push_back(store_.completion(held_[which].store, state));
       // Some stay in the list: recorded again later, they are stale.
@@ -218,7 +224,8 @@ class Twin {
   }
 
   void operate() {
-    const std::uint64_t what = prng_.below(5);
+    const std::uint64_t what = prng_.below(6);
+    if (what == 5) return cancel_entity();
     std::vector<RowId> ids;
     std::vector<Uuid> messages;
     for (const ListItem& item : must(model_.a->list({.count_max = 300}))) {
@@ -236,6 +243,17 @@ class Twin {
         case 3: return describe(must(w.a->replay(w.now, action, messages)));
         default: return describe(must(w.a->dispatch(w.now, action, ids)));
       }
+    });
+  }
+
+  void cancel_entity() {
+    EntityRef entity{.tenant = prng_.below(3) == 0 ? model_.other : model_.acme,
+                     .id = fmt::format("e{}", prng_.below(6))};
+    if (prng_.below(3) == 0) entity.type = fmt::format("type{}", prng_.below(3));
+    const Plan gone{
+        .deliveries = 0, .state = MessageState::Cancelled, .reason = Reason::CancelledWithEntity, .detail = "gone"};
+    both([&](World& w, bool) {
+      return describe(must(w.a->cancel_entity(w.now, w.by_ada, entity, w.decide(w.a, gone))));
     });
   }
 
@@ -268,6 +286,8 @@ class Twin {
     static const std::array<std::string, 10> kStates{"",       "queued",    "sending", "retrying", "parked",
                                                      "failed", "duplicate", "pending", "expired",  "expanded"};
     const std::string state = kStates[prng_.below(kStates.size())];
+    const std::string entity = fmt::format("e{}", prng_.below(6));
+    const MessageState some = kMessageStates[prng_.below(kMessageStates.size())];
     std::vector<Uuid> messages;
     both([&](World& w, bool) {
       std::string said =
@@ -282,6 +302,12 @@ class Twin {
       }
       messages.clear();
       for (const ListItem& item : must(w.a->list({.count_max = 60}))) messages.push_back(item.message_uuid);
+      for (const ListItem& item : must(w.a->list({.entity = entity, .count_max = 20, .whole = true}))) {
+        said += describe(item);
+      }
+      for (const MessageView& view : must(w.a->messages({.states = {some, MessageState::Pending}, .count_max = 20}))) {
+        said += describe(view);
+      }
       const ProviderId providers[] = {w.mail, w.sandbox};
       for (const SandboxItem& item : must(w.a->sandbox({}, providers, {}, 50))) said += describe(item);
       return said;

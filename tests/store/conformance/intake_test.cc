@@ -36,6 +36,23 @@ TEST_P(Intake, TheSameKeyAndBodyAgainIsADuplicateThatNamesTheFirst) {
   EXPECT_EQ(must(w.a->stats({})).outbox, 1U);
 }
 
+TEST_P(Intake, WhatAnOperatorHadMadeLeavesALineOnceItIsNew) {
+  OutboxRow row = w.row();
+  row.idempotency_key = "manual:1";
+  NewMessage made = w.offered(row);
+  made.note = AuditNote{.by = w.by_ada, .action = "resend", .delivery = 7, .detail = "manual:1"};
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{made}}))[0][0].verdict, Admission::New);
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{made}}))[0][0].verdict, Admission::Duplicate);
+  const auto audit = w.database->audit();
+  ASSERT_EQ(audit.size(), 1U);
+  EXPECT_EQ(audit[0].actor, "ada");
+  EXPECT_EQ(audit[0].action, "resend");
+  EXPECT_EQ(audit[0].why, "because");
+  EXPECT_EQ(audit[0].delivery, 7);
+  must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  EXPECT_EQ(audit[0].message, w.look(made.candidate.uuid).message.id);
+}
+
 TEST_P(Intake, TheSameIdAgainIsADuplicate) {
   const NewMessage made = w.offered(w.row());
   must(w.a->accept(w.now, Groups{{made}}));

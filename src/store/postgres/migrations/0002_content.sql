@@ -133,5 +133,7 @@ ALTER TABLE postrider.delivery
   ADD COLUMN quiet text NOT NULL DEFAULT '';          -- "22:00-08:00 Europe/Berlin": not sent then
 ALTER TABLE postrider.message_state ADD COLUMN as_of bigint;  -- whose list was looked at as it was then
 CREATE INDEX delivery_by_contact ON postrider.delivery (tenant, contact, id) WHERE contact <> '';
+-- What was told about one thing, and what still waits.
+CREATE INDEX message_by_entity ON postrider.message (tenant, entity_id) WHERE entity_id <> '';
 -- Only at-most-once rows are in it: they are claimed apart, and nobody looks for them among all the others.
 CREATE INDEX queue_once ON postrider.queue (lane, channel, tenant, position) WHERE guarantee = 2;

@@ -22,3 +22,33 @@ WHERE d.message = $1::bigint AND t.state = 9 ORDER BY d.id
 
 -- name: dedup_drop
 DELETE FROM postrider.dedup WHERE tenant = $1::int AND kind = $2::smallint AND hash = $3::uuid AND id = $4::bigint
+
+-- What waits about one entity: $1 tenant, $2 entity, $3 type (or null). An empty entity is none, and is in no index.
+-- Rows that an engine has in its hands are waited for, not skipped: it makes deliveries of them, and those are looked for next.
+-- name: outbox_take_entity
+WITH pick AS MATERIALIZED (
+  SELECT o.ctid AS at FROM postrider.outbox o
+  WHERE o.entity_id = $2::text AND o.entity_id <> '' AND ($3::text IS NULL OR o.type = $3::text)
+    AND coalesce(o.tenant, 'default') = (SELECT name FROM postrider.tenant WHERE id = $1::int)
+  ORDER BY o.position LIMIT $4::int FOR UPDATE)
+DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
+RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, o.occurred_at, o.due_at, o.expires_at, o.source_site, o.source_instance, o.source_script, o.site_enqueued_at,
+  o.type_data, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+
+-- name: expanding_of_entity
+SELECT m.id FROM postrider.message m JOIN postrider.message_state s ON s.message = m.id
+WHERE m.tenant = $1::int AND m.entity_id = $2::text AND m.entity_id <> '' AND ($3::text IS NULL OR m.type = $3::text) AND s.state IN (1, 2)
+ORDER BY m.id
+
+-- name: deliveries_of_entity
+SELECT d.id FROM postrider.message m JOIN postrider.delivery d ON d.message = m.id
+WHERE m.tenant = $1::int AND m.entity_id = $2::text AND m.entity_id <> '' AND ($3::text IS NULL OR m.type = $3::text) AND d.id > $4::bigint
+ORDER BY d.id LIMIT $5::int
+
+-- name: deferred_drop_expand
+DELETE FROM postrider.deferred WHERE id = $1::bigint AND channel = 0
+
+-- name: queue_drop_expand
+DELETE FROM postrider.queue WHERE lane IN (1, 2, 3) AND channel = 0 AND tenant = $1::int AND id = $2::bigint

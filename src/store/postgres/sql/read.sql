@@ -13,8 +13,8 @@ SELECT m.id, m.uuid, m.tenant, m.accepted_at, m.tenant_name, m.topic, m.type, m.
   m.channel, m.recipient, m.contact, m.list, m.template, m.subject, m.type_data, m.body, m.payload, s.sealed
 FROM postrider.message m LEFT JOIN postrider.secret s ON s.message = m.id WHERE m.id = $1::bigint
 
--- name: message_accepted_at
-SELECT accepted_at FROM postrider.message WHERE id = $1::bigint
+-- name: message_brief
+SELECT accepted_at, entity_id FROM postrider.message WHERE id = $1::bigint
 
 -- name: message_next_attempt
 SELECT due_at FROM postrider.deferred WHERE id = $1::bigint AND channel = 0
@@ -85,7 +85,7 @@ WHERE a.delivery = $1::bigint ORDER BY a.fence, a.seq
 SELECT name FROM postrider.provider WHERE id = $1::int
 
 -- Ids for a page of the list, newest first, by the narrowest way there is. $1 tenant (or null), $2 from, $3 before,
--- $4 type (or null), $5 channel (or null), $6 recipient (or null), $7 how many, $8 state.
+-- $4 type (or null), $5 channel (or null), $6 recipient or entity (or null), $7 how many, $8 state.
 -- name: ids_all
 SELECT d.id FROM postrider.delivery d
 WHERE d.id >= $2::bigint AND d.id < $3::bigint AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
@@ -102,6 +102,20 @@ WHERE d.tenant IN (SELECT 0 WHERE $1::int IS NULL OR $1::int = 0 UNION ALL SELEC
   AND d.recipient = $6::text AND d.id >= $2::bigint AND d.id < $3::bigint
   AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
 ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_of_entity
+SELECT d.id FROM postrider.message m JOIN postrider.delivery d ON d.message = m.id
+WHERE m.tenant IN (SELECT 0 WHERE $1::int IS NULL OR $1::int = 0 UNION ALL SELECT id FROM postrider.tenant WHERE $1::int IS NULL OR id = $1::int)
+  AND m.entity_id = $6::text AND m.entity_id <> '' AND d.id >= $2::bigint AND d.id < $3::bigint
+  AND ($4::text IS NULL OR d.type = $4::text) AND ($5::smallint IS NULL OR d.channel = $5::smallint)
+ORDER BY d.id DESC LIMIT $7::int
+
+-- name: ids_of_bare_entity
+SELECT m.id FROM postrider.message m
+WHERE m.tenant IN (SELECT 0 WHERE $1::int IS NULL OR $1::int = 0 UNION ALL SELECT id FROM postrider.tenant WHERE $1::int IS NULL OR id = $1::int)
+  AND m.entity_id = $6::text AND m.entity_id <> '' AND m.id >= $2::bigint AND m.id < $3::bigint
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = m.id)
+ORDER BY m.id DESC LIMIT $7::int
 
 -- name: ids_parked
 SELECT x.id FROM postrider.parked x JOIN postrider.delivery d ON d.id = x.id
@@ -138,6 +152,23 @@ SELECT s.message FROM postrider.message_state s
 WHERE s.message >= $2::bigint AND s.message < $3::bigint AND ($1::int IS NULL OR s.tenant = $1::int) AND ($8::smallint IS NULL OR s.state = $8::smallint)
   AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message)
 ORDER BY s.message DESC LIMIT $7::int
+
+-- Messages by themselves. $5 has a bit for each state: 1 << state; what has no row among the states is expanded (3).
+-- name: message_ids_all
+SELECT m.id FROM postrider.message m LEFT JOIN postrider.message_state s ON s.message = m.id
+WHERE $1::int IS NULL AND m.id >= $2::bigint AND m.id < $3::bigint AND ($5::int & (1 << coalesce(s.state, 3)::int)) <> 0
+ORDER BY m.id DESC LIMIT $4::int
+
+-- name: message_ids_of_tenant
+SELECT m.id FROM postrider.message m LEFT JOIN postrider.message_state s ON s.message = m.id
+WHERE m.tenant = $1::int AND m.id >= $2::bigint AND m.id < $3::bigint AND ($5::int & (1 << coalesce(s.state, 3)::int)) <> 0
+ORDER BY m.id DESC LIMIT $4::int
+
+-- name: message_ids_in_state
+SELECT s.message FROM postrider.message_state s
+WHERE ($1::int IS NULL OR s.tenant = $1::int) AND s.message >= $2::bigint AND s.message < $3::bigint
+  AND ($5::int & (1 << s.state::int)) <> 0
+ORDER BY s.message DESC LIMIT $4::int
 
 -- The last accepted call stands for the delivery , at whichever provider.
 -- name: sandbox

@@ -132,5 +132,7 @@ ALTER TABLE postrider_delivery ADD COLUMN locale TEXT NOT NULL DEFAULT '';
 ALTER TABLE postrider_delivery ADD COLUMN quiet TEXT NOT NULL DEFAULT '';  -- "22:00-08:00 Europe/Berlin": not sent then
 ALTER TABLE postrider_message_state ADD COLUMN as_of INTEGER;  -- whose list was looked at as it was then
 CREATE INDEX postrider_delivery_by_contact ON postrider_delivery (tenant, contact, id) WHERE contact <> '';
+-- What was told about one thing, and what still waits.
+CREATE INDEX postrider_message_by_entity ON postrider_message (tenant, entity_id) WHERE entity_id <> '';
 -- Only at-most-once rows are in it: they are claimed apart, and nobody looks for them among all the others.
 CREATE INDEX postrider_queue_once ON postrider_queue (lane, channel, tenant, position) WHERE guarantee = 2;

@@ -21,3 +21,30 @@ WHERE d.message = ?1 AND t.state = 9 ORDER BY d.id
 
 -- name: dedup_drop
 DELETE FROM postrider_dedup WHERE tenant = ?1 AND kind = ?2 AND hash = ?3 AND id = ?4
+
+-- What waits about one entity: ?1 tenant, ?2 entity, ?3 type (or null). An empty entity is none, and is in no index.
+-- name: outbox_of_entity
+SELECT position, accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane,
+  category, locale, origin, correlation_id, traceparent, schema_version, occurred_at, due_at, expires_at, source_site,
+  source_instance, source_script, site_enqueued_at, type_data, channel, recipient, contact, list, subject, body,
+  template
+FROM postrider_outbox
+WHERE entity_id = ?2 AND entity_id <> '' AND (?3 IS NULL OR type = ?3)
+  AND coalesce(tenant, 'default') = (SELECT name FROM postrider_tenant WHERE id = ?1)
+ORDER BY position LIMIT ?4
+
+-- name: expanding_of_entity
+SELECT m.id FROM postrider_message m CROSS JOIN postrider_message_state s ON s.message = m.id
+WHERE m.tenant = ?1 AND m.entity_id = ?2 AND m.entity_id <> '' AND (?3 IS NULL OR m.type = ?3) AND s.state IN (1, 2)
+ORDER BY m.id
+
+-- name: deliveries_of_entity
+SELECT d.id FROM postrider_message m CROSS JOIN postrider_delivery d ON d.message = m.id
+WHERE m.tenant = ?1 AND m.entity_id = ?2 AND m.entity_id <> '' AND (?3 IS NULL OR m.type = ?3) AND d.id > ?4
+ORDER BY d.id LIMIT ?5
+
+-- name: deferred_drop_expand
+DELETE FROM postrider_deferred WHERE id = ?1 AND channel = 0
+
+-- name: queue_drop_expand
+DELETE FROM postrider_queue WHERE lane IN (1, 2, 3) AND channel = 0 AND tenant = ?1 AND id = ?2

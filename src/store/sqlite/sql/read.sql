@@ -13,8 +13,8 @@ SELECT m.id, m.uuid, m.tenant, m.accepted_at, m.tenant_name, m.topic, m.type, m.
   m.channel, m.recipient, m.contact, m.list, m.template, m.subject, m.type_data, m.body, m.payload, s.sealed
 FROM postrider_message m LEFT JOIN postrider_secret s ON s.message = m.id WHERE m.id = ?1
 
--- name: message_accepted_at
-SELECT accepted_at FROM postrider_message WHERE id = ?1
+-- name: message_brief
+SELECT accepted_at, entity_id FROM postrider_message WHERE id = ?1
 
 -- name: message_next_attempt
 SELECT due_at FROM postrider_deferred WHERE id = ?1 AND channel = 0
@@ -79,7 +79,7 @@ WHERE a.delivery = ?1 ORDER BY a.fence, a.seq
 SELECT name FROM postrider_provider WHERE id = ?1
 
 -- Ids for a page of the list, newest first, by the narrowest way there is. ?1 tenant (or null), ?2 from, ?3 before,
--- ?4 type (or null), ?5 channel (or null), ?6 recipient (or null), ?7 how many, ?8 state (or null). Each names ?8:
+-- ?4 type (or null), ?5 channel (or null), ?6 recipient or entity (or null), ?7 how many, ?8 state (or null). Each names ?8:
 -- SQLite refuses a value for a parameter that a statement does not have.
 -- name: ids_all
 SELECT d.id FROM postrider_delivery d
@@ -100,6 +100,22 @@ WHERE d.tenant IN (SELECT 0 WHERE ?1 IS NULL OR ?1 = 0
   AND d.recipient = ?6 AND d.id >= ?2 AND d.id < ?3
   AND (?4 IS NULL OR d.type = ?4) AND (?5 IS NULL OR d.channel = ?5) AND (?8 IS NULL OR ?8 > 0)
 ORDER BY d.id DESC LIMIT ?7
+
+-- name: ids_of_entity
+SELECT d.id FROM postrider_message m CROSS JOIN postrider_delivery d ON d.message = m.id
+WHERE m.tenant IN (SELECT 0 WHERE ?1 IS NULL OR ?1 = 0
+                   UNION ALL SELECT id FROM postrider_tenant WHERE ?1 IS NULL OR id = ?1)
+  AND m.entity_id = ?6 AND m.entity_id <> '' AND d.id >= ?2 AND d.id < ?3
+  AND (?4 IS NULL OR d.type = ?4) AND (?5 IS NULL OR d.channel = ?5) AND (?8 IS NULL OR ?8 > 0)
+ORDER BY d.id DESC LIMIT ?7
+
+-- name: ids_of_bare_entity
+SELECT m.id FROM postrider_message m
+WHERE m.tenant IN (SELECT 0 WHERE ?1 IS NULL OR ?1 = 0
+                   UNION ALL SELECT id FROM postrider_tenant WHERE ?1 IS NULL OR id = ?1)
+  AND m.entity_id = ?6 AND m.entity_id <> '' AND m.id >= ?2 AND m.id < ?3 AND (?8 IS NULL OR ?8 > 0)
+  AND NOT EXISTS (SELECT 1 FROM postrider_delivery d WHERE d.message = m.id)
+ORDER BY m.id DESC LIMIT ?7
 
 -- name: ids_parked
 SELECT x.id FROM postrider_parked x CROSS JOIN postrider_delivery d ON d.id = x.id
@@ -136,6 +152,22 @@ SELECT s.message FROM postrider_message_state s
 WHERE s.message >= ?2 AND s.message < ?3 AND (?1 IS NULL OR s.tenant = ?1) AND (?8 IS NULL OR s.state = ?8)
   AND NOT EXISTS (SELECT 1 FROM postrider_delivery d WHERE d.message = s.message)
 ORDER BY s.message DESC LIMIT ?7
+
+-- Messages by themselves. ?5 has a bit for each state: 1 << state; what has no row among the states is expanded (3).
+-- name: message_ids_all
+SELECT m.id FROM postrider_message m LEFT JOIN postrider_message_state s ON s.message = m.id
+WHERE ?1 IS NULL AND m.id >= ?2 AND m.id < ?3 AND (?5 & (1 << coalesce(s.state, 3))) <> 0
+ORDER BY m.id DESC LIMIT ?4
+
+-- name: message_ids_of_tenant
+SELECT m.id FROM postrider_message m LEFT JOIN postrider_message_state s ON s.message = m.id
+WHERE m.tenant = ?1 AND m.id >= ?2 AND m.id < ?3 AND (?5 & (1 << coalesce(s.state, 3))) <> 0
+ORDER BY m.id DESC LIMIT ?4
+
+-- name: message_ids_in_state
+SELECT s.message FROM postrider_message_state s
+WHERE (?1 IS NULL OR s.tenant = ?1) AND s.message >= ?2 AND s.message < ?3 AND (?5 & (1 << s.state)) <> 0
+ORDER BY s.message DESC LIMIT ?4
 
 -- The last accepted call stands for the delivery (max() picks the row the other columns come from).
 -- name: sandbox
