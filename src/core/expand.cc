@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/json.h"
@@ -62,6 +63,7 @@ class Expander {
     out.recipients_total = plans_.size();
     const std::size_t end = std::min(plans_.size(), range.from + range.count);
     for (std::size_t i = range.from; i < end; ++i) out.deliveries.push_back(make(plans_[i]));
+    if (message_.is_resend()) out.reason = Reason::ResentByOperator;
     if (range.from == 0 && end == plans_.size() && !with_.members) conclude(out);
     return out;
   }
@@ -84,7 +86,7 @@ class Expander {
   // What the event itself says about whether and when.
   std::optional<Expansion> judge_event() {
     due_at_ = message_.due_at;
-    if (message_.is_direct() || route_ == nullptr) return std::nullopt;
+    if (route_ == nullptr || (message_.is_direct() && !message_.is_resend())) return std::nullopt;
     if (route_->context && with_.record.empty()) {
       return fail(Reason::MissingData, fmt::format("no record of \"{}\"", message_.entity_id));
     }
@@ -96,7 +98,8 @@ class Expander {
       const auto value = data_.find_path(source.field);
       if (value) scopes_.emplace_back(source.type, value->spoken());
     }
-    return due_at_ || route_->schedule.field.empty() ? std::nullopt : schedule();
+    const bool now = due_at_ || message_.is_resend() || route_->schedule.field.empty();
+    return now ? std::nullopt : schedule();
   }
 
   std::optional<Expansion> schedule() {
@@ -121,7 +124,7 @@ class Expander {
     const Channel channel = *message_.channel;
     const Template* content = nullptr;
     if (!message_.template_key.empty()) {
-      content = with_.templates.by_key(message_.tenant_name, message_.template_key, channel, scopes_);
+      content = named_template(channel);
       if (content == nullptr) {
         return fail(Reason::TemplateNotFound,
                     fmt::format("template \"{}\" for {}", message_.template_key, to_text(channel)));
@@ -136,6 +139,20 @@ class Expander {
     if (recipient.empty() && contact_ == nullptr) recipient = fixed_recipient(channel);
     plans_.push_back({content, channel, std::move(recipient), false, contact_});
     return std::nullopt;
+  }
+
+  // By its key, or, as "#7", by the number that the store gave it.
+  [[nodiscard]] const Template* named_template(Channel channel) const {
+    const std::string& name = message_.template_key;
+    const Template* found = with_.templates.by_key(message_.tenant_name, name, channel, scopes_);
+    if (found != nullptr || !name.starts_with('#')) return found;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+    if (error != std::errc{} || end != name.data() + name.size()) return nullptr;
+    found = with_.templates.by_id(number);
+    const bool fits = found != nullptr && found->active && found->channel == channel &&
+                      (found->tenant.empty() || found->tenant == message_.tenant_name);
+    return fits ? found : nullptr;
   }
 
   std::optional<Expansion> plan_event() {
@@ -268,7 +285,7 @@ class Expander {
     d.template_version = plan.content != nullptr ? plan.content->version : 0;
     d.template_id = plan.content != nullptr ? plan.content->id : 0;
     // Two on a list may share an address: they get one delivery, and only the key can tell over all chunks.
-    made.key_is_own = (message_.is_direct() || message_.entity_id.empty()) && !with_.members;
+    made.key_is_own = (message_.is_direct() || message_.entity_id.empty()) && !message_.is_resend() && !with_.members;
     const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key
                             : with_.members ? comparable_address(plan.channel, plan.recipient)
                                             : plan.recipient;
@@ -439,7 +456,8 @@ const Contact* People::contact(TenantId tenant, std::string_view key) const {
 
 ExpandNeeds needs_of(const Message& message, const Rules& rules) {
   ExpandNeeds needs;
-  const Route* route = message.is_direct() ? nullptr : rules.route(message.tenant_name, message.type);
+  const bool by_route = !message.is_direct() || message.is_resend();
+  const Route* route = by_route ? rules.route(message.tenant_name, message.type) : nullptr;
   if (route != nullptr && route->context) needs.context = &*route->context;
   std::string contact = message.contact;
   if (contact.empty() && route != nullptr && !route->contact_field.empty()) {
@@ -473,6 +491,7 @@ void apply(const Suppression& suppression, NewDelivery& made) {
 
 std::string delivery_key(const Message& message, Channel channel, std::string_view template_id,
                          std::string_view recipient) {
+  if (message.is_resend()) return message.idempotency_key;
   const bool own = message.is_direct() || message.entity_id.empty();
   std::string key = own ? format_uuid(message.uuid) : message.entity_id;
   key += ':';

@@ -73,7 +73,7 @@ Expansion expand(const Message& message, const Rules& rules, Instant now, Expand
 void apply(const Suppression& suppression, NewDelivery& made);
 
 /// `{entityId}:{type}[:{version}]:{channel}:{templateId}[:{recipient}]`, the message's id in place of a missing entity
-/// id.
+/// id and for direct messages. That of a resend is its message's own key: `manual:…`.
 std::string delivery_key(const Message& message, Channel channel, std::string_view template_id,
                          std::string_view recipient);
 

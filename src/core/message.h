@@ -72,6 +72,12 @@ struct Message {
 
   /// A direct message names its channel (and a recipient); everything else is an event that a route expands.
   [[nodiscard]] bool is_direct() const { return channel.has_value(); }
+  /// What an operator had sent again: direct, yet about the same entity and with the record of the event's route. Its
+  /// key is its delivery's key too.
+  [[nodiscard]] bool is_resend() const {
+    return is_direct() && list.empty() && !entity_id.empty() && idempotency_key.starts_with(kResendPrefix);
+  }
+  static constexpr std::string_view kResendPrefix = "manual:";
 };
 
 /// Why a row cannot be taken: `field` as in the contract, `detail` with the value that led to it.

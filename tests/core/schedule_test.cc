@@ -1,0 +1,82 @@
+// When a delivery is due: at a time that its message names, or by a date that the event carries.
+#include <gtest/gtest.h>
+
+#include "core/expand.h"
+
+namespace postrider {
+namespace {
+
+/// Two hours ahead of UTC, wherever one is.
+class TwoAhead final : public Zones {
+ public:
+  [[nodiscard]] bool knows(std::string_view) const override { return true; }
+  [[nodiscard]] std::optional<Duration> offset_at(Instant, std::string_view) const override {
+    return std::chrono::hours{2};
+  }
+  [[nodiscard]] std::optional<Instant> moment_of(std::int64_t us, std::string_view) const override {
+    return instant_from_us(us) - std::chrono::hours{2};
+  }
+};
+
+class ByDate : public ::testing::Test {
+ protected:
+  ByDate() {
+    rules.tenants.push_back({.id = 1, .name = "acme"});
+    rules.routes.push_back({.type = "booking.reminder",
+                            .recipients = {{.channel = Channel::Email, .field = "email"}},
+                            .schedule = {.field = "checkinDate", .offset = -std::chrono::hours{24}}});
+    rules.templates.add({.key = "reminder",
+                         .type = "booking.reminder",
+                         .channel = Channel::Email,
+                         .texts = {{.body = CompiledText::compile("See you").value()}}});
+    rules.index();
+  }
+  [[nodiscard]] Expansion expand(const std::string& payload, const std::string& due_at = {}) const {
+    Message m;
+    m.id = 1;
+    m.uuid = make_uuid7(now, 1, 2);
+    m.tenant = 1;
+    m.tenant_name = "acme";
+    m.type = "booking.reminder";
+    m.payload = payload;
+    if (!due_at.empty()) m.due_at = parse_instant(due_at);
+    return postrider::expand(m, rules, now, {0, 500});
+  }
+  [[nodiscard]] Placement placed(const std::string& date, const std::string& due_at = {}) const {
+    return expand(R"({"email":"ada@example.org","checkinDate":")" + date + "\"}", due_at).deliveries.at(0).placement;
+  }
+
+  Rules rules;
+  Instant now = parse_instant("2026-03-01T00:00:00Z").value();
+};
+
+TEST_F(ByDate, ADeliveryIsDueAtTheRoutesOffsetFromADateOfTheEvent) {
+  const Placement later = placed("2026-03-15T14:00:00Z");
+  EXPECT_EQ(later.state, DeliveryState::Retrying);
+  EXPECT_EQ(later.reason, Reason::Scheduled);
+  EXPECT_EQ(later.due_at, parse_instant("2026-03-14T14:00:00Z"));
+  EXPECT_EQ(placed("2026-03-15").due_at, parse_instant("2026-03-14T00:00:00Z"));
+  const TwoAhead zones;
+  rules.zones = &zones;
+  EXPECT_EQ(placed("2026-03-15").due_at, parse_instant("2026-03-13T22:00:00Z")) << "midnight where the tenant is";
+  EXPECT_EQ(placed("2026-03-15T14:00:00Z").due_at, parse_instant("2026-03-14T14:00:00Z")) << "a moment is one";
+}
+
+TEST_F(ByDate, WhatWouldHaveBeenDueBeforeIsSentAtOnce) {
+  EXPECT_EQ(placed("2026-03-01T12:00:00Z").state, DeliveryState::Queued);
+}
+
+TEST_F(ByDate, AMessagesOwnTimeGoesFirst) {
+  EXPECT_EQ(placed("2026-03-15T14:00:00Z", "2026-03-02T00:00:00Z").due_at, parse_instant("2026-03-02T00:00:00Z"));
+}
+
+TEST_F(ByDate, AMessageWhoseDateIsNoneFailsAndSaysSo) {
+  const Expansion broken = expand(R"({"email":"ada@example.org","checkinDate":"soon"})");
+  EXPECT_EQ(broken.state, MessageState::Failed);
+  EXPECT_EQ(broken.reason, Reason::InvalidSchedule);
+  EXPECT_EQ(broken.detail, "checkinDate is \"soon\"");
+  EXPECT_EQ(expand(R"({"email":"ada@example.org"})").detail, "checkinDate is missing");
+}
+
+}  // namespace
+}  // namespace postrider
