@@ -53,6 +53,7 @@ struct OperateOptions {
   std::vector<std::string> messages = {};
   std::string state = {};  // retry/discard/replay all of a filter
   std::string tenant = {}, type = {}, why = {};
+  std::string entity = {};  // cancel all that waits about it
   bool all = false;
   bool dry_run = false;
 };

@@ -82,6 +82,9 @@ void add_operating(CLI::App& app, Arguments& a, int& code) {
     command->add_option("--tenant", a.operate.tenant, "only this tenant");
     command->add_option("--why", a.operate.why, "kept in the audit trail");
     command->add_flag("--dry-run", a.operate.dry_run, "count, change nothing");
+    if (action == "cancel") {
+      command->add_option("--entity", a.operate.entity, "everything of the tenant that waits about this entity");
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "commands.h"
+#include "pipeline/outbox_row.h"
 
 namespace postrider::app {
 namespace {
@@ -95,9 +96,71 @@ Result<std::size_t> act_in_batches(const OperateOptions& options, StoreSession& 
   return changed;
 }
 
+OperatorAction operator_of(const OperateOptions& options, std::optional<TenantId> tenant) {
+  const char* user = std::getenv("USER");
+  return {.actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = options.why, .tenant = tenant};
+}
+
+/// What a dry run counts: deliveries that wait, and messages that have none yet.
+Result<CancelledEntity> count_waiting(StoreSession& session, const EntityRef& entity) {
+  CancelledEntity out;
+  ListFilter filter{.tenant = entity.tenant, .type = entity.type, .entity = entity.id, .count_max = kBatchMax};
+  for (;;) {
+    POSTRIDER_TRY(page, session.list(filter));
+    for (const ListItem& item : page) {
+      if (!item.delivery) {
+        out.messages +=
+            item.message_state == MessageState::Pending || item.message_state == MessageState::Expanding ? 1U : 0U;
+      } else if (applies("cancel", item.delivery->state)) {
+        ++out.deliveries;
+      } else {
+        ++out.left[item.delivery->state];
+      }
+    }
+    if (page.size() < filter.count_max || page.back().id == 0) return out;
+    filter.before = page.back().id;
+  }
+}
+
+int cancel_entity(const Common& common, const OperateOptions& options) {
+  if (!options.messages.empty() || options.all || !options.state.empty()) {
+    return fail("--entity goes with --type, --tenant, --why and --dry-run only");
+  }
+  auto v = visit(common, Ids::Needed);
+  if (!v) return fail(v.error());
+  const std::string name = options.tenant.empty() ? "default" : options.tenant;
+  const Tenant* tenant = (*v)->rules.tenant(name);
+  if (tenant == nullptr) return fail(fmt::format("there is no tenant \"{}\" in the configuration", name));
+  const EntityRef entity{.tenant = tenant->id, .id = options.entity, .type = options.type};
+  StoreSession& session = *(*v)->session;
+  const auto now = session.database_now();
+  if (!now) return fail(now.error());
+  const auto seed = static_cast<std::uint64_t>(to_us(*now));
+  const auto done = options.dry_run
+                        ? count_waiting(session, entity)
+                        : session.cancel_entity(*now, operator_of(options, tenant->id), entity,
+                                                cancelling((*v)->rules, *(*v)->ids, *now, seed, options.why));
+  if (!done) return fail(done.error());
+  if (common.json) {
+    JsonWriter json;
+    json.begin_object().member("action", "cancel").member("entity_id", entity.id);
+    json.member("messages", done->messages).member("deliveries", done->deliveries).key("left").begin_object();
+    for (const auto& [state, count] : done->left) json.member(to_text(state), count);
+    fmt::print("{}\n", json.end_object().member("dry_run", options.dry_run).end_object().take());
+    return 0;
+  }
+  std::string left;
+  for (const auto& [state, count] : done->left) left += fmt::format(", {} {}", count, to_text(state));
+  fmt::print("cancel: {} deliveries and {} messages of {}{}{}\n", done->deliveries, done->messages, entity.id,
+             left.empty() ? "" : fmt::format("; left as they are:{}", left.substr(1)),
+             options.dry_run ? " (dry run)" : "");
+  return 0;
+}
+
 }  // namespace
 
 int run_operate(const Common& common, const OperateOptions& options) {
+  if (!options.entity.empty()) return cancel_entity(common, options);
   if (options.messages.empty() && !options.all) return fail("name messages, or say --all");
   auto v = visit(common, Ids::Needed);
   if (!v) return fail(v.error());
@@ -110,9 +173,7 @@ int run_operate(const Common& common, const OperateOptions& options) {
   StoreSession& session = *(*v)->session;
   auto targets = options.messages.empty() ? filtered(options, session, tenant) : named(options, session, tenant);
   if (!targets) return fail(targets.error());
-  const char* user = std::getenv("USER");
-  const OperatorAction who{
-      .actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = options.why, .tenant = tenant};
+  const OperatorAction who = operator_of(options, tenant);
   Result<std::size_t> changed = std::size_t{0};
   if (!options.dry_run) changed = act_in_batches(options, session, who, *targets);
   if (!changed) return fail(changed.error());

@@ -63,16 +63,8 @@ class FilterReader {
   }
 
  private:
-  // A time, or how long ago ("24h").
   std::optional<ApiError> read_time(std::string_view name, std::optional<Instant>& at) {
-    const std::string* text = query_.find(name);
-    if (text == nullptr) return std::nullopt;
-    at = parse_instant(*text);
-    if (const auto ago = parse_duration(*text); !at && ago) {
-      at = std::max(parts_.clock.now() - std::min<Duration>(*ago, std::chrono::hours{24 * 3650}), Instant{});
-    }
-    if (at) return std::nullopt;
-    return wrong_parameter(name, "is neither a time (2026-03-15T09:30:00Z) nor how long ago (90s, 10m, 2h, 7d)");
+    return postrider::read_time(query_, name, parts_.clock.now(), at);
   }
 
   const ApiParts& parts_;

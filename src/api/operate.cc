@@ -1,15 +1,18 @@
-// What an operator does to the deliveries of one message, or to all that wait; each change leaves who, when and why.
+// What an operator does to the deliveries of one message, of one entity, or to all that wait; each change leaves who,
+// when and why.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "api/message_reader.h"
+#include "api/people.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "pipeline/outbox_row.h"
 
 namespace postrider {
 namespace {
@@ -84,6 +87,60 @@ HttpOut acted_answer(std::string_view action, std::string_view id, const Acted& 
   if (!id.empty()) json.member("id", id);
   json.member("changed", acted.changed);
   json.end_object();
+  HttpOut out;
+  out.body = json.take();
+  return out;
+}
+
+std::optional<ApiError> read_entity_body(const HttpIn& in, std::string& why, std::string& type) {
+  if (in.body.empty()) return std::nullopt;
+  const auto body = read_json(in);
+  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
+  const JsonView root = std::get<JsonDocument>(body).root();
+  if (!root.is_object()) return wrong_item({"The body", "must be a JSON object"});
+  for (const auto& [name, value] : root.members()) {
+    if (name != "reason" && name != "type") return unknown_item_field(name, "reason and type");
+    const auto text = value.text();
+    if (!text || text->size() > kTextFieldBytesMax || has_control(*text)) {
+      return wrong_item(
+          {std::string{name}, fmt::format("must be a text of up to {} bytes on one line", kTextFieldBytesMax)});
+    }
+    (name == "reason" ? why : type) = *text;
+  }
+  return std::nullopt;
+}
+
+// Why what was not waiting could not be cancelled any more. What had ended without being sent needs no word.
+std::string_view too_late(DeliveryState state) {
+  switch (state) {
+    case DeliveryState::Sending: return "its call is under way";
+    case DeliveryState::Sent:
+    case DeliveryState::Delivered: return "it was sent before";
+    case DeliveryState::Parked: return "it is parked: nothing happens to it unless an operator acts; discard it";
+    case DeliveryState::Queued:
+    case DeliveryState::Retrying:  // moved on just now
+      return "it was between two places; ask again";
+    case DeliveryState::Discarded:
+    case DeliveryState::Cancelled:
+    case DeliveryState::Suppressed:
+    case DeliveryState::Expired: return "";
+  }
+  POSTRIDER_DIE("a DeliveryState outside its enum");
+}
+
+HttpOut entity_answer(const EntityRef& entity, const CancelledEntity& cancelled) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("action", "cancel").member("entity_id", entity.id);
+  json.member("changed", cancelled.messages + cancelled.deliveries);
+  json.member("messages", cancelled.messages).member("deliveries", cancelled.deliveries);
+  json.key("not_cancelled").begin_array();
+  for (const auto& [state, count] : cancelled.left) {
+    const std::string_view why = too_late(state);
+    if (why.empty()) continue;
+    json.begin_object().member("state", to_text(state)).member("count", count).member("why", why).end_object();
+  }
+  json.end_array().end_object();
   HttpOut out;
   out.body = json.take();
   return out;
@@ -176,6 +233,22 @@ Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiReq
   }
   parts.work_appeared(std::move(acted->groups));
   return acted_answer("replay", format_uuid(*uuid), *acted);
+}
+
+Answered cancel_entity(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
+  const auto about = read_people_request(parts, request, {"tenant"});
+  if (const auto* wrong = std::get_if<ApiError>(&about)) return *wrong;
+  const auto& who = std::get<PeopleRequest>(about);
+  EntityRef entity{.tenant = who.tenant->id, .id = who.name};
+  OperatorAction action = who.by;
+  if (auto wrong = read_entity_body(request.in, action.why, entity.type)) return std::move(*wrong);
+  const auto session = worker.session();
+  if (!session) return store_failed(worker, session.error());
+  const Instant now = parts.clock.now();
+  const auto cancelled =
+      (*session)->cancel_entity(now, action, entity, cancelling(parts.rules, parts.ids, now, request.draw, action.why));
+  if (!cancelled) return store_failed(worker, cancelled.error());
+  return entity_answer(entity, *cancelled);
 }
 
 Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& request) {

@@ -18,7 +18,7 @@ std::variant<PeopleRequest, ApiError> read_people_request(const ApiParts& parts,
   const auto about = tenant_of(parts, request.caller, out.query.find("tenant"));
   if (const auto* wrong = std::get_if<ApiError>(&about)) return *wrong;
   const auto& id = std::get<std::optional<TenantId>>(about);
-  if (!id) return wrong_parameter("tenant", "is needed: this key is for all tenants, and people belong to one");
+  if (!id) return wrong_parameter("tenant", "is needed: this key is for all tenants, and this is one tenant's");
   out.tenant = parts.rules.tenant(*id);
   if (out.tenant == nullptr) {
     return ApiError{.code = ApiErrorCode::UnknownTenant, .message = "The tenant of this key is not configured here."};

@@ -78,6 +78,17 @@ std::variant<std::size_t, ApiError> read_limit(const Query& query) {
   return limit;
 }
 
+std::optional<ApiError> read_time(const Query& query, std::string_view name, Instant now, std::optional<Instant>& at) {
+  const std::string text = query.text(name);
+  if (text.empty()) return std::nullopt;
+  at = parse_instant(text);
+  if (const auto ago = parse_duration(text); !at && ago) {
+    at = std::max(now - std::min<Duration>(*ago, std::chrono::hours{24 * 3650}), Instant{});
+  }
+  if (at) return std::nullopt;
+  return wrong_parameter(name, "is neither a time (2026-03-15T09:30:00Z) nor how long ago (90s, 10m, 2h, 7d)");
+}
+
 std::string format_cursor(RowId id) { return fmt::format("{:016x}", id); }
 
 std::optional<RowId> parse_cursor(std::string_view text) {

@@ -10,6 +10,7 @@
 
 #include "api/errors.h"
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace postrider {
 
@@ -38,6 +39,8 @@ ApiError wrong_parameter(std::string_view name, std::string_view what);
 
 /// 1 to kPageMax, kPageDefault when there is none.
 std::variant<std::size_t, ApiError> read_limit(const Query& query);
+/// A time, or how long ago ("24h"); an absent or empty parameter leaves `at` as it is.
+std::optional<ApiError> read_time(const Query& query, std::string_view name, Instant now, std::optional<Instant>& at);
 /// Opaque to callers: sixteen hex digits of the last row's number.
 std::string format_cursor(RowId id);
 std::optional<RowId> parse_cursor(std::string_view text);

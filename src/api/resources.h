@@ -29,6 +29,7 @@ Answered cancel_notification(const ApiParts& parts, Worker& worker, const ApiReq
 Answered dispatch_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered cancel_entity(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 
 // templates.cc
 Answered list_templates(const ApiParts& parts, Worker& worker, const ApiRequest& request);
@@ -38,13 +39,6 @@ Answered put_template(const ApiParts& parts, Worker& worker, const ApiRequest& r
 Answered delete_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered preview_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 Answered preview_unsaved(const ApiParts& parts, Worker& worker, const ApiRequest& request);
-
-// s0_templates.cc
-Answered list_message_templates(const ApiParts& parts, Worker& worker, const ApiRequest& request);
-Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
-Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
-Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
-Answered delete_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
 
 // contacts.cc
 Answered list_contacts(const ApiParts& parts, Worker& worker, const ApiRequest& request);
@@ -71,6 +65,28 @@ Answered remove_suppressions(const ApiParts& parts, Worker& worker, const ApiReq
 
 // sandbox.cc
 Answered list_sandbox(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// s0/: a booking system's portal, in its own words
+namespace s0 {
+
+// s0/templates.cc
+Answered list_message_templates(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered delete_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// s0/communications.cc
+Answered list_communication_logs(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+Answered list_automation_schedules(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// s0/outbox.cc
+Answered list_outbox(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+// s0/resend.cc
+Answered resend_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request);
+
+}  // namespace s0
 
 // health.cc
 void get_healthz(const ApiParts& parts, const ApiRequest& request, const Respond& respond);

@@ -150,6 +150,17 @@ TEST_F(OpenApi, DescribesWhatIsAnswered) {
   EXPECT_EQ(answered("/api/v1/lists/team/members", Role::Viewer, "members.0"), schema("Member"));
   EXPECT_EQ(answered("/api/v1/suppressions", Role::Viewer, ""), schema("Suppressions"));
   EXPECT_EQ(answered("/api/v1/suppressions", Role::Viewer, "suppressions.0"), schema("Suppression"));
+  world.accepted(R"({"type":"note","entity_id":"7","channel":"email","recipient":"bob@example.net","body":"B"})");
+  world.expand();
+  EXPECT_EQ(answered("/api/communication-logs?bookingId=7", Role::Viewer, "0"), schema("CommunicationLog"));
+  EXPECT_EQ(answered("/api/automation-schedules?bookingId=7", Role::Viewer, "0"), schema("AutomationSchedule"));
+  EXPECT_EQ(answered("/ops/outbox", Role::Operator, "0"), schema("OutboxMessage"));
+  const auto posted = [&](const std::string& to, const std::string& body) {
+    const auto parsed = JsonDocument::parse(world.post(to, world.key(Role::Operator), body).body);
+    return names(parsed->root());
+  };
+  EXPECT_EQ(posted("/api/bookings/7/resend-notification", R"({"channel":"Email"})"), schema("Resent"));
+  EXPECT_EQ(posted("/api/v1/entities/7/cancel", ""), schema("EntityCancelled"));
   std::set<std::string> delivery = schema("DeliveryState");
   const auto both = document->root().find_path("components.schemas.Delivery.allOf")->items();
   for (const std::string& name : names(*both.at(1).find("properties"))) delivery.insert(name);

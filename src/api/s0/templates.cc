@@ -4,42 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "api/s0/words.h"
 #include "api/template_requests.h"
 #include "api/template_view.h"
 #include "base/text.h"
 #include "pipeline/template_sources.h"
 
-namespace postrider {
+namespace postrider::s0 {
 namespace {
-
-struct ChannelWord {
-  Channel channel;
-  std::string_view word;
-};
-constexpr std::array kWords{
-    ChannelWord{Channel::Email, "Email"},       ChannelWord{Channel::Sms, "SMS"},
-    ChannelWord{Channel::WhatsApp, "WhatsApp"}, ChannelWord{Channel::Push, "Push"},
-    ChannelWord{Channel::Webhook, "Webhook"},   ChannelWord{Channel::Teams, "Teams"},
-    ChannelWord{Channel::Slack, "Slack"},       ChannelWord{Channel::InApp, "InApp"},
-};
-
-std::string_view word_of(Channel channel) {
-  const auto found =
-      std::find_if(kWords.begin(), kWords.end(), [&](const ChannelWord& w) { return w.channel == channel; });
-  return found == kWords.end() ? std::string_view{} : found->word;
-}
-std::optional<Channel> channel_of(std::string_view word) {
-  const auto found = std::find_if(kWords.begin(), kWords.end(),
-                                  [&](const ChannelWord& w) { return equal_ignoring_case(w.word, word); });
-  return found == kWords.end() ? std::nullopt : std::optional{found->channel};
-}
-
-HttpOut json_answer(std::string body, int status = 200) {
-  HttpOut out;
-  out.status = status;
-  out.body = std::move(body);
-  return out;
-}
 
 /// The text that a row shows: in the language asked for, else in the tenant's own, else the first.
 const TextSource* text_shown(const TemplateSource& source, std::string_view language, const Tenant& tenant) {
@@ -96,7 +68,7 @@ std::optional<ApiError> read_wanted(JsonView root, Wanted& wanted) {
   if (auto wrong = read_optional(root, "body", wanted.body)) return wrong;
   if (auto wrong = read_optional(root, "subject", wanted.subject)) return wrong;
   source.channel = channel_of(channel);
-  if (!source.channel) return wrong_template("channel", "must be one of WhatsApp, SMS, Email, Push, Webhook, InApp");
+  if (!source.channel) return wrong_template("channel", fmt::format("must be one of {}", kChannelWords));
   if (source.type.empty()) return wrong_template("eventType", "is missing");
   return std::nullopt;
 }
@@ -141,7 +113,7 @@ Answered list_message_templates(const ApiParts& parts, Worker& worker, const Api
   TemplateFilter filter{.tenant = r.tenant(), .type = r.query().text("eventType")};
   if (const std::string* channel = r.query().find("channel")) {
     filter.channel = channel_of(*channel);
-    if (!filter.channel) return wrong_parameter("channel", "must be WhatsApp, SMS, Email, Push, Webhook or InApp");
+    if (!filter.channel) return wrong_parameter("channel", fmt::format("must be one of {}", kChannelWords));
   }
   if (const std::string* active = r.query().find("isActive")) {
     if (!equal_ignoring_case(*active, "true") && !equal_ignoring_case(*active, "false"))
@@ -258,4 +230,4 @@ Answered delete_message_template(const ApiParts& parts, Worker& worker, const Ap
                          .take());
 }
 
-}  // namespace postrider
+}  // namespace postrider::s0
