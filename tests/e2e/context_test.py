@@ -100,6 +100,39 @@ timeout = "1s"
         self.assertEqual((answer["reason"]["code"], answer["detail"]), ("cancelled_by_condition", "status is cancelled"))
         self.assertEqual(self.bodies(engine), [])
 
+    def test_what_is_told_again_is_written_with_the_record_as_it_is_now(self):
+        engine = self.start()
+        first = self.send_about(engine, 1)
+        self.wait_state(engine, first, "expanded")
+        self.wait_settled()
+        before = engine.request("GET", "/api/communication-logs?bookingId=1")[1]
+        self.run_sql("UPDATE booking SET room = '14' WHERE id = 1")
+        again = {"channel": "Email", "requestId": "r-1"}
+        status, answer = engine.request("POST", "/api/bookings/1/resend-notification", again)
+        self.assertEqual(status, 202, answer)
+        self.assertEqual(self.wait_state(engine, answer["id"], "expanded")["reason"]["code"], "resent_by_operator")
+        self.wait_settled()
+        self.assertEqual(self.bodies(engine)[0], "Asha in 14, 3 nights, from the event ")
+        logs = engine.request("GET", "/api/communication-logs?bookingId=1")[1]
+        self.assertEqual((logs[0]["idempotencyKey"], logs[0]["status"]), ("manual:1:email:booking.confirmed:r-1", "Sent"))
+        self.assertEqual(logs[1:], before)
+        self.assertEqual(engine.request("POST", "/api/bookings/1/resend-notification", again)[0], 200)
+        self.run_sql("UPDATE booking SET status = 'Cancelled' WHERE id = 1")
+        status, answer = engine.request("POST", "/api/bookings/1/resend-notification", {"channel": "Email"})
+        self.assertEqual(status, 202, answer)
+        self.wait_state(engine, answer["id"], "cancelled")
+        self.assertEqual(len(self.bodies(engine)), 2)
+
+    def test_what_waits_to_be_looked_up_is_cancelled_with_its_entity(self):
+        engine = self.start()
+        message = self.send_about(engine, 1, type="booking.slow")
+        self.wait_state(engine, message, "expanding")
+        status, answer = engine.request("POST", "/api/v1/entities/1/cancel", {"reason": "called off"})
+        self.assertEqual((status, answer["messages"], answer["not_cancelled"]), (200, 1, []))
+        answer = self.wait_state(engine, message, "cancelled")
+        self.assertEqual((answer["reason"]["code"], answer["detail"]), ("cancelled_with_entity", "called off"))
+        self.assertEqual(engine.request("GET", "/ops/outbox?status=Published")[1][0]["id"], message)
+
     def test_two_records_end_it_with_that_reason(self):
         engine = self.start()
         answer = self.wait_state(engine, self.send_about(engine, 1, type="booking.twice"), "failed")
