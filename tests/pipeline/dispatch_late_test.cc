@@ -56,6 +56,7 @@ TEST(DispatchLate, ManyTextsAreOneQuestion) {
   for (int i = 0; i < 20; ++i) ids.push_back(late_row(world));
   claimed(world, ids);
   EXPECT_EQ(world.prepares.size(), 20U);
+  EXPECT_EQ(world.prepares_asked, 1);
   for (const RowId id : ids) {
     if (!world.prepares.empty() && world.prepares.front().delivery == id) world.text_comes(id, text("x"));
   }

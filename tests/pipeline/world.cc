@@ -283,6 +283,7 @@ void World::take(const DispatchEffect& effect) {
   } else if (const auto* abort = std::get_if<effect::Abort>(&effect)) {
     aborts.insert(abort->calls.begin(), abort->calls.end());
   } else if (const auto* late = std::get_if<effect::Prepare>(&effect)) {
+    ++prepares_asked;
     prepares.insert(prepares.end(), late->jobs.begin(), late->jobs.end());
   } else if (const auto* record = std::get_if<effect::Record>(&effect)) {
     records.push_back(record->completions);

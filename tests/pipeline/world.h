@@ -102,6 +102,7 @@ class World {
   std::vector<std::vector<Lease>> releases;
   std::set<CallId> aborts;
   std::vector<LateJob> prepares;  // texts asked for, not yet answered
+  int prepares_asked = 0;         // how often
   std::vector<effect::Alarm> alarms;
   std::size_t records_asked = 0;
   Places places;
