@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/views.h"
 #include "base/text.h"
 
 namespace postrider {
@@ -10,11 +11,6 @@ namespace {
 constexpr std::string_view kPreferenceFields = "channel, category, allowed, source and at";
 
 using Wrong = std::optional<FieldProblem>;
-
-void text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
-  json.key(name);
-  text.empty() ? json.null() : json.value(text);
-}
 
 /// Reads one thing that a person wishes. Who says nothing about the time means now.
 class PreferenceReader {

@@ -1,14 +1,10 @@
 #include "api/template_view.h"
 
+#include "api/views.h"
 #include "pipeline/template_sources.h"
 
 namespace postrider {
 namespace {
-
-void text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
-  json.key(name);
-  text.empty() ? json.null() : json.value(text);
-}
 
 void write_text(JsonWriter& json, const TextSource& text) {
   json.begin_object().member("locale", text.locale).member("subject", text.subject).member("body", text.body);

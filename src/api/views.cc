@@ -6,16 +6,9 @@
 #include "base/json.h"
 
 namespace postrider {
+
 namespace {
 
-void text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
-  json.key(name);
-  text.empty() ? json.null() : json.value(text);
-}
-void time_or_null(JsonWriter& json, std::string_view name, const std::optional<Instant>& at) {
-  json.key(name);
-  at ? json.value(format_instant(*at)) : json.null();
-}
 void write_reason(JsonWriter& json, Reason reason) {
   json.key("reason").begin_object();
   json.member("code", code_of(reason));

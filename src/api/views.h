@@ -5,10 +5,20 @@
 #include <string_view>
 
 #include "api/mask.h"
+#include "base/json.h"
 #include "core/rules.h"
 #include "ports/store.h"
 
 namespace postrider {
+
+inline void text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
+  json.key(name);
+  text.empty() ? json.null() : json.value(text);
+}
+inline void time_or_null(JsonWriter& json, std::string_view name, const std::optional<Instant>& at) {
+  json.key(name);
+  at ? json.value(format_instant(*at)) : json.null();
+}
 
 /// One word for a whole message. While a delivery is live: "retrying" when one waits to be tried again, else "pending".
 /// Then "parked" if any is; then "delivered" if any is; then "sent" if any is; then how the others ended, in the order

@@ -128,15 +128,6 @@ HttpOut page_answer(std::string body, const HttpIn& in, std::string_view next_cu
   return out;
 }
 
-void text_or_null(JsonWriter& json, std::string_view name, std::string_view text) {
-  json.key(name);
-  text.empty() ? json.null() : json.value(text);
-}
-void time_or_null(JsonWriter& json, std::string_view name, const std::optional<Instant>& at) {
-  json.key(name);
-  at ? json.value(format_instant(*at)) : json.null();
-}
-
 std::string_view name_of(const Rules& rules, TenantId tenant) {
   const Tenant* found = rules.tenant(tenant);
   return found == nullptr ? std::string_view{} : found->name;

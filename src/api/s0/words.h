@@ -8,6 +8,7 @@
 #include "api/mask.h"
 #include "api/query.h"
 #include "api/route.h"
+#include "api/views.h"
 #include "core/channel.h"
 #include "core/lifecycle.h"
 #include "core/reason.h"
@@ -33,8 +34,6 @@ HttpOut json_answer(std::string body, int status = 200);
 /// A list that goes on: the portal reads plain arrays, so the way to the next page is a Link header.
 HttpOut page_answer(std::string body, const HttpIn& in, std::string_view next_cursor);
 
-void text_or_null(JsonWriter& json, std::string_view name, std::string_view text);
-void time_or_null(JsonWriter& json, std::string_view name, const std::optional<Instant>& at);
 /// Empty where the tenant is not configured any more.
 std::string_view name_of(const Rules& rules, TenantId tenant);
 
