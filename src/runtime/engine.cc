@@ -14,6 +14,9 @@ namespace {
 constexpr Duration kTickEvery = std::chrono::milliseconds{50};
 constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
 constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
+// A look walks over what was sent and is not swept away yet: one that took long is repeated less often, up to
+// kHeadsEvery.
+constexpr int kHeadsShare = 50;  // a look is at most this part of the time
 constexpr Duration kPollBusy = std::chrono::microseconds{250};
 // Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
 // disk and the processors stay free for those who bring it.
@@ -140,7 +143,7 @@ void Engine::run_dispatch() {
     for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.moment()));
     carry_out(dispatcher_->on(event::Tick{}, clock_.moment()));
     if (parts_.roles.send && now >= next_heads && !stopping_.load()) {
-      next_heads = now + heads_every;
+      next_heads = now + std::clamp(heads_took_.load() * kHeadsShare, heads_every, kHeadsEvery);
       if (!heads_asked_.exchange(true)) claims_.put({.heads = true});
     }
     if (stopping_.load()) drained_.store(dispatcher_->idle());
@@ -183,7 +186,9 @@ void Engine::run_claims(StoreSession& session) {
     for (StoreJob& job : claims_.take_all(kTickEvery)) {
       if (workers_stop_.load()) return;
       if (job.heads) {
+        const auto begun = std::chrono::steady_clock::now();
         auto heads = session.heads();
+        heads_took_.store(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
         heads_asked_.store(false);
         if (heads) {
           if (!heads->empty()) events_.put(event::Heads{std::move(*heads)});

@@ -128,6 +128,7 @@ class Engine {
   std::atomic<bool> catalog_changed_{false};
   std::atomic<bool> late_catalog_changed_{false};
   std::atomic<bool> heads_asked_{false};  // one look at a time, however slow the store is
+  std::atomic<Duration> heads_took_{Duration{}};
   std::atomic<std::uint64_t> expanded_{0};
   mutable std::mutex state_mutex_;
   DispatchCounts counts_;

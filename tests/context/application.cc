@@ -44,12 +44,6 @@ class PostgresApplication final : public Application {
     const std::size_t slash = url.find('/', url.find("://") + 3);
     url_ = url.substr(0, slash) + "/" + name_;
   }
-  ~PostgresApplication() override {
-    try {
-      run_on(server_.get(), fmt::format("DROP DATABASE {} WITH (FORCE)", name_));
-    } catch (const std::exception&) {  // The server is thrown away anyway.
-    }
-  }
 
   void run(const std::string& sql) override { run_on(connect_to(url_).get(), sql); }
   [[nodiscard]] ContextDatabase database() const override {

@@ -7,8 +7,11 @@
 namespace postrider::postgres {
 namespace {
 
-// With the lane and the channel: the name of the advisory lock of those who claim there.
+// With the lane and the channel: the name of the advisory lock that is the turn of those who claim there.
 constexpr int kClaimLock = 0x506f7374;
+// A turn takes milliseconds. One that lasts belongs to a node that stands still; then we claim beside it for a while.
+constexpr std::chrono::milliseconds kTurnWaitMax{250};
+constexpr std::chrono::seconds kBesideFor{10};
 
 }  // namespace
 
@@ -25,6 +28,21 @@ Result<std::vector<QueueHead>> PostgresSession::heads() {
   });
 }
 
+Rows PostgresSession::claim_rows(Connection& c, const ClaimRequest& request, const Params& params) {
+  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
+  if (std::chrono::steady_clock::now() >= beside_until_) {
+    Params turn;
+    turn.int4(kClaimLock).int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
+    turn.int4(kTurnWaitMax.count());
+    try {
+      return c.write_after("claim_turn", turn, once ? "claim_once" : "claim", params);
+    } catch (const LockTimeout&) {
+      beside_until_ = std::chrono::steady_clock::now() + kBesideFor;
+    }
+  }
+  return c.write(once ? "claim_beside_once" : "claim_beside", params);
+}
+
 PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request) {
   Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2}, floor{Type::Int8};
   for (const TenantShare& share : request.shares) {
@@ -36,23 +54,21 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
   Params p;
   p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
   p.array(tenant).array(quota).array(provider).flag(request.what == ClaimWhat::AtMostOnceOnly);
-  p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor).int4(kClaimLock);
+  p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor);
   const auto begun = std::chrono::steady_clock::now();
-  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
-  Rows rows = c.write(once ? "claim_once" : "claim", p);
-  if (!rows.flag(0, 0)) rows = c.write(once ? "claim_beside_once" : "claim_beside", p);
+  const Rows rows = claim_rows(c, request, p);
   const auto time = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   for (const TenantShare& share : request.shares)
     floors_.took({request.lane, request.channel, share.tenant}, request.what, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
-  constexpr int kFrom = 2;
+  constexpr int kFrom = 1;
   for (int i = 0; i < rows.count(); ++i) {
     if (rows.is_null(i, kFrom)) break;  // the one row of a claim that found nothing
     found.claims.push_back(read_claim(rows, i, kFrom, now));
     found.claims.back().lease.where = rows.tid(i, kFrom + kClaimColumns);
   }
-  found.raced = !rows.empty() && rows.number(0, 1) > static_cast<std::int64_t>(found.claims.size());
+  found.raced = !rows.empty() && rows.number(0, 0) > static_cast<std::int64_t>(found.claims.size());
   return found;
 }
 

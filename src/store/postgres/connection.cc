@@ -338,6 +338,12 @@ Rows Connection::execute(std::string_view name, const Params& params, ErrorCode 
   return Rows{result};
 }
 
+Rows Connection::write_after(std::string_view before, const Params& before_params, std::string_view name,
+                             const Params& params) {
+  flush();
+  return pipeline({{prepared(before), before_params}, {prepared(name), params}}, ErrorCode::Ambiguous);
+}
+
 void Params::keep() {
   for (Value& value : values_) {
     if (value.data != nullptr) value.own.assign(std::exchange(value.data, nullptr), value.size);
@@ -367,6 +373,7 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
   bool sent = PQenterPipelineMode(to) == 1;
   for (const Step& step : steps) sent = sent && send(step.statement, step.params);
   sent = sent && PQpipelineSync(to) == 1;
+  POSTRIDER_FAULT_POINT(std::string{"sent_"} + steps.back().statement);
   PGresult* last = nullptr;
   bool failed = false;
   for (std::size_t i = 0; i < steps.size() && !failed; ++i) {
@@ -376,14 +383,16 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
     failed = !sent || last == nullptr || (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK);
     if (!failed) PQclear(PQgetResult(to));  // the null between two answers
   }
-  // Up to and with the answer to the sync; a connection that is gone has none.
-  for (bool synced = false; !synced && PQstatus(to) == CONNECTION_OK;) {
+  // Up to and with the answer to the sync; a connection that is gone has none. Without a COMMIT among the steps it is
+  // the sync that commits.
+  bool synced = false;
+  while (!synced && PQstatus(to) == CONNECTION_OK) {
     PGresult* const next = PQgetResult(to);
     synced = PQresultStatus(next) == PGRES_PIPELINE_SYNC;
     PQclear(next);
   }
   if (PQstatus(to) == CONNECTION_OK) PQexitPipelineMode(to);
-  if (failed) fail(last, when_lost);
+  if (failed || (!synced && steps.back().statement != kCommit)) fail(last, when_lost);
   return Rows{last};
 }
 
@@ -458,8 +467,8 @@ void Connection::fail(PGresult* result, ErrorCode when_lost) {
   if (state == "53100" || state == "53200" || state == "53300")
     throw Failure{ErrorCode::Exhausted, "PostgreSQL: " + text};
   if (state == "25006") throw Failure{ErrorCode::Unavailable, "PostgreSQL is read-only: " + text};
-  if (state == "57014" || state == "55P03" || state == "25P03")
-    throw Failure{ErrorCode::Unavailable, "PostgreSQL: " + text};
+  if (state == "55P03") throw LockTimeout{ErrorCode::Unavailable, "PostgreSQL: " + text};
+  if (state == "57014" || state == "25P03") throw Failure{ErrorCode::Unavailable, "PostgreSQL: " + text};
   if (state == "42P01" || state == "3F000" || state == "42883" || state == "42703") {
     throw Failure{ErrorCode::Unsupported,
                   "the tables are not as this version needs them; run `postrider migrate`: " + text};

@@ -35,6 +35,12 @@ class Failure : public std::exception {
   bool again_;
 };
 
+/// Somebody else held a lock for longer than the statement may wait; nothing happened.
+class LockTimeout final : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 enum class Type : std::uint32_t {
   Bool = 16,
   Bytes = 17,
@@ -245,6 +251,9 @@ class Connection {
   Rows query(std::string_view name, const Params& params = {});
   /// A statement that writes by itself: a connection that breaks during it leaves it open whether it happened.
   Rows write(std::string_view name, const Params& params);
+  /// The same right after another statement, in one transaction of the two, which the server ends by itself: whoever
+  /// stops here keeps no lock. The answer is the second one's.
+  Rows write_after(std::string_view before, const Params& before_params, std::string_view name, const Params& params);
   void copy(std::string_view name, CopyRows& rows);
   /// A statement whose answer nobody needs: it goes to the server with the next one, or with the COMMIT.
   void later(std::string_view name, Params params);

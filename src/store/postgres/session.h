@@ -1,6 +1,7 @@
 // One user of the store: one connection, that is made again when it was lost. Each stage's verbs stand in a file of
 // that name.
 #pragma once
+#include <chrono>
 #include <optional>
 #include <set>
 #include <vector>
@@ -153,10 +154,12 @@ class PostgresSession final : public StoreSession {
     std::vector<Claim> claims = {};
     bool raced = false;  // others changed what was picked: there may be more
   };
+  Rows claim_rows(Connection& c, const ClaimRequest& request, const Params& params);
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   common::Floors floors_;
+  std::chrono::steady_clock::time_point beside_until_ = {};  // until then nobody's turn is waited for
   Hope hope_;
   UsedTemplates used_;
 

@@ -43,6 +43,28 @@ void make_template(PGconn* server) {
   run_sql(server, "SELECT pg_advisory_unlock(7281)");
 }
 
+std::vector<std::string>& used_before() {
+  static std::vector<std::string> urls;
+  return urls;
+}
+
+// As it was after the migration.
+constexpr const char* kEmpty = R"(DO $$
+DECLARE
+  one record;
+BEGIN
+  PERFORM set_config('session_replication_role', 'replica', true);  -- whatever refers to what
+  FOR one IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'postrider'::regnamespace AND relkind IN ('r', 'p')
+             AND NOT relispartition AND relname NOT IN ('schema_version', 'catalog') LOOP
+    EXECUTE format('DELETE FROM %s', one.name);
+  END LOOP;
+  FOR one IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'postrider'::regnamespace AND relkind = 'S' LOOP
+    PERFORM setval(one.name, 1, false);
+  END LOOP;
+  DELETE FROM postrider.catalog WHERE name <> 'templates';
+  UPDATE postrider.catalog SET version = 1;
+END $$)";
+
 class PostgresUnderTest final : public Database {
  public:
   PostgresUnderTest() : application_(connect_to(database_.url())) { open(); }
@@ -108,7 +130,7 @@ class PostgresUnderTest final : public Database {
     if (!opened) throw std::runtime_error{opened.error().text};
     store_ = std::move(*opened);
   }
-  PostgresDatabase database_;
+  PostgresDatabase database_{PostgresDatabase::Kind::Emptied};
   PgConnection application_;
   std::unique_ptr<postgres::PostgresStore> store_;
 };
@@ -130,20 +152,23 @@ PgResult run_sql(PGconn* connection, const std::string& sql, const std::vector<c
   return result;
 }
 
-PostgresDatabase::PostgresDatabase() {
+PostgresDatabase::PostgresDatabase(Kind kind) : kind_(kind) {
+  if (kind == Kind::Emptied && !used_before().empty()) {
+    url_ = used_before().back();
+    used_before().pop_back();
+    run_sql(connect_to(url_).get(), kEmpty);
+    return;
+  }
   static std::atomic<int> counter{0};
-  name_ = fmt::format("postrider_test_{}_{}", ::getpid(), counter++);
+  const std::string name = fmt::format("postrider_test_{}_{}", ::getpid(), counter++);
   const PgConnection server = connect_to(server_url());
   make_template(server.get());
-  run_sql(server.get(), fmt::format("CREATE DATABASE {} TEMPLATE {}", name_, kTemplate));
-  url_ = with_database(server_url(), name_);
+  run_sql(server.get(), fmt::format("CREATE DATABASE {} TEMPLATE {}", name, kTemplate));
+  url_ = with_database(server_url(), name);
 }
 
 PostgresDatabase::~PostgresDatabase() {
-  try {
-    run_sql(connect_to(server_url()).get(), fmt::format("DROP DATABASE {} WITH (FORCE)", name_));
-  } catch (const std::exception&) {  // The server is thrown away anyway.
-  }
+  if (kind_ == Kind::Emptied) used_before().push_back(url_);
 }
 
 StoreFactory postgres_factory() {

@@ -10,17 +10,19 @@
 
 namespace postrider::conformance {
 
-/// Makes an empty, migrated database, gives its URL, and drops it at the end.
+/// Makes an empty, migrated database and gives its URL. Making and dropping one costs a busy disk a second, so it is
+/// emptied and used again by the next test of this process, unless it has to be new; the server is thrown away anyway.
 class PostgresDatabase {
  public:
-  PostgresDatabase();
+  enum class Kind { New, Emptied };
+  explicit PostgresDatabase(Kind kind = Kind::New);
   ~PostgresDatabase();
   PostgresDatabase(const PostgresDatabase&) = delete;
   PostgresDatabase& operator=(const PostgresDatabase&) = delete;
   [[nodiscard]] const std::string& url() const { return url_; }
 
  private:
-  std::string name_;
+  Kind kind_;
   std::string url_;
 };
 

@@ -1,7 +1,12 @@
-// What only this store has: its two forms of a record, and times that only PostgreSQL knows.
+// What only this store has: its two forms of a record, the turns of those who claim, and times that only PostgreSQL
+// knows.
 #include "store/postgres/postgres_store.h"
 
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
 
 #include "store/postgres/postgres_database.h"
 
@@ -71,6 +76,84 @@ TEST_F(PostgresOnly, AWrongPlaceMovesNobodyElsesRowAndItsOwnIsFoundByItsKey) {
   ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
   EXPECT_EQ(*recorded, std::vector{Recorded::Applied});
   EXPECT_EQ(value("SELECT string_agg(id::text, ',') FROM postrider.queue"), std::to_string(own + 1));
+}
+
+// Rows that wait for anybody, with their deliveries.
+class PostgresClaims : public PostgresOnly {
+ protected:
+  RowId first = (to_us(now) / 1000 - 1'704'067'200'000) << 21U;
+  void wait_for_a_claim(int count) {
+    run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
+    const std::string ids =
+        " FROM generate_series(" + std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + ") AS i";
+    run_sql(
+        application.get(),
+        "INSERT INTO postrider.delivery (id, message, uuid, tenant, template_version, channel, lane, guarantee, "
+        "type, origin, traceparent, recipient, key, template, warnings, subject, body, html) "
+        "SELECT i, i, gen_random_uuid(), 1, 1, 1, 2, 1, 't', '', '', 'ada@example.org', i::text, '', '', '', '', ''" +
+            ids);
+    run_sql(
+        application.get(),
+        "INSERT INTO postrider.queue (lane, channel, tenant, position, id, guarantee) SELECT 2, 1, 1, i, i, 1" + ids);
+  }
+  [[nodiscard]] static ClaimRequest request(NodeId node, int quota) {
+    ClaimRequest wanted;
+    wanted.node = node;
+    wanted.lane = Lane::Standard;
+    wanted.channel = Channel::Email;
+    wanted.shares = {{1, quota, 1}};
+    return wanted;
+  }
+};
+
+TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
+  wait_for_a_claim(20);
+  // The turn of standard mail, kept as by a node that stands still in the middle of its claim.
+  run_sql(application.get(), "BEGIN");
+  run_sql(application.get(), "SELECT pg_advisory_xact_lock(x'506f7374'::int, 2 * 256 + 1)");
+  const auto begun = std::chrono::steady_clock::now();
+  const auto claimed = session->claim(now, request(3, 5));
+  ASSERT_TRUE(claimed.has_value()) << claimed.error().text;
+  EXPECT_EQ(claimed->size(), 5U);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds{200}) << "it did not wait for its turn";
+  run_sql(application.get(), "COMMIT");
+  EXPECT_EQ(session->claim(now, request(3, 50)).value().size(), 15U);
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue WHERE node = 3 AND fence = 1"), "20");
+}
+
+TEST_F(PostgresClaims, ThoseWhoClaimAndRecordAtOnceNeverWaitForEachOther) {
+  constexpr int kRows = 6000;
+  wait_for_a_claim(kRows);
+  std::vector<std::thread> nodes;
+  std::atomic<int> recorded{0};
+  for (const NodeId node : {3, 4, 5}) {
+    nodes.emplace_back([&, node] {
+      const auto claims_with = store->open_session().value();
+      const auto records_with = store->open_session().value();
+      std::future<void> recording;  // while the next ones are claimed
+      for (;;) {
+        const std::vector<Claim> claims = claims_with->claim(now, request(node, 100)).value();
+        if (claims.empty()) return;
+        std::vector<Completion> done;
+        for (const Claim& claim : claims) {
+          Completion completion;
+          completion.lease = claim.lease;
+          completion.verdict = {.state = DeliveryState::Delivered, .reason = Reason::AcceptedByProvider, .attempt = 1};
+          completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted, .started_at = now, .ended_at = now};
+          done.push_back(completion);
+        }
+        if (recording.valid()) recording.get();
+        recording = std::async(std::launch::async, [&, done = std::move(done)] {
+          for (const Recorded one : records_with->record(now, done).value())
+            recorded += one == Recorded::Applied ? 1 : 0;
+        });
+      }
+    });
+  }
+  for (std::thread& node : nodes) node.join();
+  EXPECT_EQ(recorded, kRows);
+  EXPECT_EQ(value("SELECT max(fence) FROM postrider.queue"), "");
+  EXPECT_EQ(value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), "0");
 }
 
 TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {

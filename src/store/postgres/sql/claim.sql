@@ -8,33 +8,36 @@ WITH RECURSIVE head AS (
     WHERE (q.lane, q.channel, q.tenant) > (h.lane, h.channel, h.tenant) ORDER BY q.lane, q.channel, q.tenant, q.position LIMIT 1) n)
 SELECT lane, channel, tenant, position FROM head
 
+-- Who claims in a lane and channel waits for its turn: each then sees what the one before took. Two that claimed at the same moment would
+-- meet at the same rows, lock what the other holds while they look at it again, and could wait for each other's record. Nobody waits for
+-- long: one that stands still keeps the turn.
+-- name: claim_turn
+SELECT set_config('lock_timeout', $4::int::text, true), pg_advisory_xact_lock($1::int, $2::smallint::int * 256 + $3::smallint::int)::text
+
 -- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. What was picked is then reached by its ctid: joined
--- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who claims alone (an advisory lock, for this
--- statement) locks no rows: should another verb change one in between, the conditions are seen again on its new version, and it is left
--- out (a recheck of the ctid alone would not leave it out). 2 is at-most-once; the store makes a form for those, found by an index of their
--- own, and one for the others. The first
--- column says whether the claim was made, the second how many were picked.
+-- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who has the turn locks no rows: should another
+-- verb change one in between, the conditions are seen again on its new version, and it is left out (a recheck of the ctid alone would not
+-- leave it out). 2 is at-most-once; the store makes a form for those, found by an index of their own, and one for the others. The first
+-- column says how many were picked.
 -- name: claim
-WITH alone AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($11::int, $1::smallint::int * 256 + $2::smallint::int) AS ok),
- pick AS MATERIALIZED (
-  SELECT p.at, t.provider FROM alone CROSS JOIN unnest($3::int[], $4::int[], $5::smallint[], $10::bigint[]) AS t(tenant, quota, provider, floor)
+WITH pick AS MATERIALIZED (
+  SELECT p.at, t.provider FROM unnest($3::int[], $4::int[], $5::smallint[], $10::bigint[]) AS t(tenant, quota, provider, floor)
   CROSS JOIN LATERAL (
     SELECT q.ctid AS at FROM postrider.queue q
     WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = t.tenant AND q.position > t.floor AND q.node = 0
       AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-    ORDER BY q.position LIMIT t.quota) p
-  WHERE alone.ok),
+    ORDER BY q.position LIMIT t.quota) p),
  u AS (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
-SELECT alone.ok, (SELECT count(*) FROM pick), c.* FROM alone LEFT JOIN (
+SELECT picked.count, c.* FROM (SELECT count(*) FROM pick) picked LEFT JOIN (
   SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
     d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
     d.rendering, d.quiet, u.place
   FROM u JOIN postrider.delivery d ON d.id = u.id) c ON true
 
--- The same beside another node that claims in this lane and channel at the same moment: each takes what the other did not lock.
+-- The same without a turn, beside one that keeps it: each takes what the other did not lock.
 -- name: claim_beside
 WITH pick AS MATERIALIZED (
   SELECT p.at, t.provider FROM unnest($3::int[], $4::int[], $5::smallint[], $10::bigint[]) AS t(tenant, quota, provider, floor)
@@ -47,7 +50,7 @@ WITH pick AS MATERIALIZED (
   UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
   FROM pick WHERE q.ctid = pick.at
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
-SELECT $11::int > 0, 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
+SELECT 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
   d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
     d.rendering, d.quiet, u.place
 FROM u JOIN postrider.delivery d ON d.id = u.id
