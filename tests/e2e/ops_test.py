@@ -161,7 +161,7 @@ class Doctor(harness.Case):
 
     def test_a_configuration_that_cannot_be_read(self):
         self.configure(extra="[[routes]]\ntipe = 1\n")
-        self.assertIn("tipe", self.wrong()["configuration"])
+        self.assertIn("postrider.toml:18: routes[1].type: is required", self.wrong()["configuration"])
         self.assertIn("-> mend the file", self.command("doctor", code=1).stdout)
 
     def test_a_store_that_cannot_be_reached_or_was_damaged(self):
