@@ -258,7 +258,9 @@ void World::cancel_one() {
     if (row.group.channel != Channel::Expand && !held_only) candidates.emplace_back(key.second, row.fence);
   }
   if (candidates.empty()) return;
-  const auto [id, fence] = candidates[random_.below(candidates.size())];
+  const std::pair<RowId, int>& picked = candidates[random_.below(candidates.size())];
+  const RowId id = picked.first;
+  const int fence = picked.second;
   auto session = std::move(store_.open_session()).value();
   IdSource ids{0};
   session->use_ids(ids);
