@@ -66,6 +66,12 @@ struct OperateOptions {
 };
 int run_operate(const Common& common, const OperateOptions& options);
 
+struct ResendOptions {
+  std::string entity = {}, channel = {}, template_name = {}, request_id = {}, why = {};
+  std::string tenant = "default";
+};
+int run_resend(const Common& common, const ResendOptions& options);
+
 struct KeysOptions {
   std::string action = {};  // create, list, revoke
   std::string name = {}, role = "viewer", tenant = "default";

@@ -107,6 +107,19 @@ Result<Rules> rules_of(const Config& config, StoreSession& session) {
   return rules;
 }
 
+Result<std::optional<TenantId>> tenant_named(const Rules& rules, const std::string& name) {
+  if (name.empty()) return std::optional<TenantId>{};
+  const Tenant* tenant = rules.tenant(name);
+  if (tenant == nullptr)
+    return Error{ErrorCode::NotFound, fmt::format("there is no tenant \"{}\" in the configuration", name)};
+  return std::optional{tenant->id};
+}
+
+OperatorAction operator_of(const std::string& why, std::optional<TenantId> tenant) {
+  const char* user = std::getenv("USER");
+  return {.actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = why, .tenant = tenant};
+}
+
 Visit::~Visit() {
   if (lease && session) {
     if (auto left = session->remove(lease->node); !left) fmt::print(stderr, "postrider: {}\n", left.error().text);

@@ -46,6 +46,12 @@ enum class Ids : bool { NotNeeded, Needed };
 Result<std::unique_ptr<Visit>> visit(const Common& common, Ids ids);
 Result<Rules> rules_of(const Config& config, StoreSession& session);
 
+/// The tenant of this name; none where no name was given: all of them.
+Result<std::optional<TenantId>> tenant_named(const Rules& rules, const std::string& name);
+
+/// Whoever is at the command line, for the audit trail.
+OperatorAction operator_of(const std::string& why, std::optional<TenantId> tenant);
+
 /// One line on stderr, and the exit code to give.
 int fail(const Error& error);
 int fail(std::string_view text);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "commands.h"
+#include "pipeline/catalog.h"
 #include "runtime/clock.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -25,6 +26,7 @@ class Doctor {
   std::vector<Finding> examine() {
     if (look_at_config() && look_at_store()) {
       look_at_clock();
+      look_at_templates();
       look_at_rules();
       look_at_databases();
       look_at_work();
@@ -84,15 +86,15 @@ class Doctor {
   void look_at_rules() {
     for (const Route& route : config_.routes) {
       bool any = false;
-      for (const Template& each : config_.templates) any = any || (each.type == route.type && each.active);
+      for (const Known& each : templates_) any = any || (each.type == route.type && each.active);
       // A webhook needs no template: it gets the event itself.
       for (const RecipientSource& source : route.recipients) any = any || source.channel == Channel::Webhook;
       for (const ProviderConfig& provider : config_.providers) any = any || provider.settings.values.count("url") != 0;
       if (!any)
         note("templates", false, fmt::format("the route for {} has no template", route.type),
-             "add [[templates]] for it");
+             "make one (`postrider templates apply`), or add [[templates]] for it");
     }
-    for (const Template& each : config_.templates) {
+    for (const Known& each : templates_) {
       bool served = false;
       for (const ChainConfig& chain : config_.chains) served = served || chain.channel == each.channel;
       for (const TenantConfig& tenant : config_.tenants) {
@@ -105,6 +107,28 @@ class Doctor {
       }
     }
     note("providers", true, fmt::format("{} configured", config_.providers.size()));
+  }
+
+  // As the engine would read them: one that it cannot use is left out there, and found here.
+  void look_at_templates() {
+    auto rules = rules_of(config_, *session_);
+    if (!rules) {
+      note("templates", false, rules.error().text, "mend the file and run `postrider config check`");
+      return;
+    }
+    rules_ = std::move(*rules);
+    Catalog catalog{rules_};
+    if (const auto read = catalog.refresh(*session_); !read) {
+      note("templates", false, read.error().text);
+      return;
+    }
+    for (const std::string& problem : catalog.problems()) {
+      note("templates", false, fmt::format("stored {}", problem),
+           "correct it (PUT /api/v1/templates/{id}, or `postrider templates apply`)");
+    }
+    for (const Template& each : catalog.templates().all())
+      templates_.push_back({each.key, each.type, each.channel, each.active});
+    note("templates", true, fmt::format("{} can be used", templates_.size()));
   }
 
   void look_at_databases() {
@@ -145,7 +169,16 @@ class Doctor {
   }
 
   const Common& common_;
+  struct Known {
+    std::string key;
+    std::string type;
+    Channel channel;
+    bool active;
+  };
+
   Config config_;
+  Rules rules_;
+  std::vector<Known> templates_;  // of the store and of the configuration file
   std::unique_ptr<Store> store_;
   std::unique_ptr<StoreSession> session_;
   std::vector<Finding> findings_;

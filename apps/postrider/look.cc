@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/explain/recipient.h"
+#include "api/query.h"
 #include "api/views.h"
 #include "commands.h"
 
@@ -11,14 +12,6 @@ namespace {
 constexpr Addresses kShown = Addresses::Plain;
 constexpr std::size_t kDeliveriesShown = 20;
 
-Result<std::optional<TenantId>> tenant_of(const Rules& rules, const std::string& name) {
-  if (name.empty()) return std::optional<TenantId>{};
-  const Tenant* tenant = rules.tenant(name);
-  if (tenant == nullptr)
-    return Error{ErrorCode::NotFound, fmt::format("there is no tenant \"{}\" in the configuration", name)};
-  return std::optional{tenant->id};
-}
-
 Result<std::optional<Instant>> since_of(const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>{};
   if (const auto ago = parse_duration(text)) return std::optional{now - *ago};
@@ -28,7 +21,7 @@ Result<std::optional<Instant>> since_of(const std::string& text, Instant now) {
 
 Result<ListFilter> filter_of(const ListOptions& options, Visit& v) {
   ListFilter filter;
-  POSTRIDER_TRY(tenant, tenant_of(v.rules, options.tenant));
+  POSTRIDER_TRY(tenant, tenant_named(v.rules, options.tenant));
   POSTRIDER_TRY(now, v.session->database_now());
   POSTRIDER_TRY(since, since_of(options.since, now));
   filter.tenant = tenant;
@@ -136,7 +129,9 @@ int run_show(const Common& common, const std::string& id) {
   const auto view = (*v)->session->message(std::nullopt, *uuid);
   if (!view) return fail(view.error());
   if (common.json) {
-    fmt::print("{}\n", message_json(*view, kShown));
+    const bool more = view->deliveries.size() < view->counts.total;
+    fmt::print("{}\n",
+               message_json(*view, kShown, more ? format_cursor(view->deliveries.back().delivery.id) : std::string{}));
     return 0;
   }
   fmt::print("message   {}\ntype      {}\ntenant    {}\nstatus    {}\n", id, view->message.type,
@@ -146,7 +141,7 @@ int run_show(const Common& common, const std::string& id) {
     const Delivery& d = view->deliveries[i].delivery;
     fmt::print("delivery  {} to {}: {}\n", to_text(d.channel), d.recipient.empty() ? "nobody" : d.recipient, about(d));
   }
-  if (shown < view->deliveries.size()) fmt::print("          … and {} more\n", view->deliveries.size() - shown);
+  if (shown < view->counts.total) fmt::print("          … and {} more\n", view->counts.total - shown);
   fmt::print("\n");
   fmt::print("{}", story_text(explain_message(*view, kShown)));
   return 0;

@@ -16,6 +16,7 @@ struct Arguments {
   SandboxOptions sandbox;
   RenderCommand render;
   OperateOptions operate;
+  ResendOptions resend;
   KeysOptions keys;
   TemplatesOptions templates;
   SealOptions seal;
@@ -69,9 +70,9 @@ void add_operating(CLI::App& app, Arguments& a, int& code) {
   const std::array<std::pair<const char*, const char*>, 5> actions{{
       {"retry", "Queue parked deliveries again, attempts counted anew"},
       {"discard", "End parked deliveries for good"},
-      {"cancel", "End deliveries that still wait"},
+      {"cancel", "End deliveries that still wait; what is being sent is not tried again"},
       {"replay", "Expand failed and ignored messages again"},
-      {"dispatch", "Make waiting retries due now (dispatch-now)"},
+      {"dispatch", "Make what waits for a later time due now (dispatch-now)"},
   }};
   for (const auto& [name, help] : actions) {
     const std::string action = name;
@@ -94,6 +95,19 @@ void add_operating(CLI::App& app, Arguments& a, int& code) {
       command->add_option("--entity", a.operate.entity, "everything of the tenant that waits about this entity");
     }
   }
+}
+
+void add_resending(CLI::App& app, Arguments& a, int& code) {
+  auto* resend = add(
+      app, "resend", "Tell once more what was told about an entity; the first stays as it is",
+      [&] { return run_resend(a.common, a.resend); }, code);
+  resend->add_option("entity", a.resend.entity, "the thing it was about, such as a booking's id")->required();
+  resend->add_option("--channel", a.resend.channel, "the newest of what was told by this channel")->required();
+  resend->add_option("--template", a.resend.template_name, "a template's number or key (default: the one in force)");
+  resend->add_option("--request-id", a.resend.request_id,
+                     "the same one again is the same request (default: a new one)");
+  resend->add_option("--why", a.resend.why, "kept in the audit trail");
+  resend->add_option("--tenant", a.resend.tenant, "default: default");
 }
 
 void add_sending(CLI::App& app, Arguments& a, int& code) {
@@ -246,6 +260,7 @@ int main(int argc, char** argv) {
   add_looking(app, a, code);
   add_rendering(app, a, code);
   add_operating(app, a, code);
+  add_resending(app, a, code);
   add_templates(app, a, code);
   add_people(app, {a.common, a.people, code});
   add_keys(app, a, code);

@@ -24,8 +24,7 @@ Result<PeopleVisit> visit_people(const Common& common, const PeopleOptions& opti
   if (v.tenant == nullptr) {
     return Error{ErrorCode::NotFound, fmt::format("there is no tenant \"{}\" in the configuration", options.tenant)};
   }
-  const char* user = std::getenv("USER");
-  v.by = {.actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = options.why, .tenant = v.tenant->id};
+  v.by = operator_of(options.why, v.tenant->id);
   return v;
 }
 

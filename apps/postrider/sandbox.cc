@@ -34,23 +34,24 @@ Result<std::vector<SandboxItem>> effects(Visit& v, std::optional<TenantId> tenan
 int run_sandbox(const Common& common, const SandboxOptions& options) {
   auto v = visit(common, Ids::NotNeeded);
   if (!v) return fail(v.error());
-  std::optional<TenantId> tenant;
-  if (!options.tenant.empty()) {
-    const Tenant* found = (*v)->rules.tenant(options.tenant);
-    if (found == nullptr) return fail(fmt::format("there is no tenant \"{}\" in the configuration", options.tenant));
-    tenant = found->id;
-  }
-  const auto items = effects(**v, tenant, static_cast<std::size_t>(options.limit));
+  const auto tenant = tenant_named((*v)->rules, options.tenant);
+  if (!tenant) return fail(tenant.error());
+  const auto items = effects(**v, *tenant, static_cast<std::size_t>(options.limit));
   if (!items) return fail(items.error());
+  const auto keys = message_keys(*(*v)->session, *items);
+  if (!keys) return fail(keys.error());
   if (common.json) {
-    fmt::print("{}\n", sandbox_json({*items, ""}, (*v)->rules, Addresses::Plain));
+    fmt::print("{}\n", sandbox_json({*items, *keys, ""}, (*v)->rules, Addresses::Plain));
     return 0;
   }
-  for (const SandboxItem& item : *items) {
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const SandboxItem& item = (*items)[i];
     const Delivery& d = item.delivery;
-    fmt::print("{}  {}  {}  {}  {}  {}  {}\n", format_instant(item.sent_at),
+    const std::string& message_key = (*keys)[i];
+    fmt::print("{}  {}  {}  {}  {}  {}  {}{}\n", format_instant(item.sent_at),
                item.calls == 1 ? "1 call" : fmt::format("{} calls", item.calls), to_text(d.channel), d.type,
-               printable(d.key), printable(d.recipient), printable(excerpt(d.body, 60)));
+               printable(d.key), printable(d.recipient), printable(excerpt(d.body, 60)),
+               message_key.empty() ? "" : fmt::format("  (message {})", printable(message_key)));
   }
   if (items->empty()) fmt::print(stderr, "nothing was sent through a sandbox or a shim\n");
   return 0;

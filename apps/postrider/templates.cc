@@ -212,8 +212,7 @@ void print_plan(const Common& common, const std::vector<Planned>& planned, const
 }
 
 Result<Done> save_plan(Visit& v, std::vector<Planned>& planned, const TemplatesOptions& options) {
-  const char* user = std::getenv("USER");
-  const OperatorAction by{.actor = fmt::format("cli:{}", user != nullptr ? user : "?"), .why = options.why};
+  const OperatorAction by = operator_of(options.why, std::nullopt);
   std::vector<StoredTemplate> wanted;
   for (const Planned& each : planned) wanted.push_back(each.wanted);
   POSTRIDER_TRY(now, v.session->database_now());
@@ -351,7 +350,7 @@ Result<Sample> sample_of(Visit& v, const TemplatesOptions& options) {
   if (options.message.empty()) return sample;
   const auto uuid = parse_uuid(options.message);
   if (!uuid) return Error{ErrorCode::Invalid, fmt::format("\"{}\" is no message id", options.message)};
-  POSTRIDER_TRY(view, v.session->message(std::nullopt, *uuid));
+  POSTRIDER_TRY(view, v.session->message(std::nullopt, *uuid, {.count_max = 0}));
   std::string contact;
   if (!view.message.contact.empty()) {
     const ContactRef ref{view.message.tenant, view.message.contact};

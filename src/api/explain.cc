@@ -17,13 +17,14 @@ std::string times(int count) { return count == 1 ? "once" : fmt::format("{} time
 
 class Teller {
  public:
-  explicit Teller(Addresses shown) : mask_(shown) {}
+  explicit Teller(Addresses shown) : shown_(shown), mask_(shown) {}
 
   Story tell(const MessageView& view) {
     mask_.learn(view.message.recipient);
     for (const DeliveryView& delivery : view.deliveries) mask_.learn(delivery.delivery.recipient);
     tell_message(view);
     for (const DeliveryView& delivery : view.deliveries) tell_delivery(delivery);
+    tell_others(view);
     return std::move(story_);
   }
 
@@ -61,6 +62,10 @@ class Teller {
     say(m.accepted_at, accepted + ".");
     if (m.due_at) say(std::nullopt, fmt::format("It is to be sent at {}, not before.", format_instant(*m.due_at)));
     if (m.expires_at) say(std::nullopt, fmt::format("It is worthless after {}.", format_instant(*m.expires_at)));
+    if (view.reason == Reason::DispatchedByOperator) {
+      say(view.since, "An operator asked for it to be turned into deliveries at once.", view.reason);
+      return;
+    }
     if (view.attempts > 0 && view.state == MessageState::Pending) {
       say(view.since,
           fmt::format("Turning it into deliveries failed {}: {}.", times(view.attempts),
@@ -72,10 +77,11 @@ class Teller {
     }
     std::string standing = message_standing(view.state, because(view.reason, values_of(view)));
     if (view.state == MessageState::Expanded) {
-      standing = view.deliveries.size() == 1 ? "Turned into 1 delivery."
-                                             : fmt::format("Turned into {} deliveries.", view.deliveries.size());
+      standing = view.counts.total == 1 ? "Turned into 1 delivery."
+                                        : fmt::format("Turned into {} deliveries.", view.counts.total);
       if (view.reason == Reason::DuplicateDelivery)
-        standing += fmt::format(" Others existed already and were not made again{}.", in_brackets(view.detail));
+        standing += fmt::format(" Others existed already and were not made again{}.",
+                                hides_others(view, shown_) ? "" : in_brackets(view.detail));
     }
     say(view.since, standing, view.reason);
   }
@@ -133,6 +139,16 @@ class Teller {
     say(view.since, fmt::format("The delivery {}: {}", way, standing(view)), view.reason);
   }
 
+  void tell_others(const MessageView& view) {
+    if (view.deliveries.size() >= view.counts.total) return;
+    std::string states;
+    for (const auto& [state, count] : view.counts.by_state) {
+      states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, to_text(state));
+    }
+    say(std::nullopt, fmt::format("The other {} deliveries are not told one by one. Where all of them are: {}.",
+                                  view.counts.total - view.deliveries.size(), states));
+  }
+
   void tell_attempt(std::string_view way, const AttemptView& a) {
     std::string text = fmt::format("Attempt {} {} through {}{}: {}", a.number, way, a.provider,
                                    a.late ? ", heard of late" : "", outcome_words(a));
@@ -161,7 +177,10 @@ class Teller {
       case DeliveryState::Queued:
         if (view.reason != Reason::Waiting) return fmt::format("{}.", why);
         return "it waits for its turn.";
-      case DeliveryState::Sending: return fmt::format("a call through {} may be under way.", view.provider);
+      case DeliveryState::Sending:
+        if (view.reason != Reason::Waiting)
+          return fmt::format("a call through {} may be under way; {}: it is not tried again.", view.provider, why);
+        return fmt::format("a call through {} may be under way.", view.provider);
       case DeliveryState::Sent: return fmt::format("sent; {}. Whether it arrived is not known yet.", why);
       case DeliveryState::Delivered: return fmt::format("delivered; {}.", why);
       case DeliveryState::Retrying: {
@@ -180,6 +199,7 @@ class Teller {
     POSTRIDER_DIE("a DeliveryState outside its enum");
   }
 
+  Addresses shown_;
   Mask mask_;
   Story story_;
 };

@@ -19,7 +19,8 @@ struct StoryLine {
 };
 using Story = std::vector<StoryLine>;
 
-/// In order of what led to what: the message, then each delivery with its attempts and where it stands.
+/// In order of what led to what: the message, then each delivery that was looked at with its attempts and where it
+/// stands, then how many others there are.
 Story explain_message(const MessageView& view, Addresses shown);
 /// One line per item, as the store listed them. `recipient` is hidden in every text, where addresses are.
 Story explain_items(std::span<const ListItem> items, Addresses shown, std::string_view recipient = {});

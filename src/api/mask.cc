@@ -10,7 +10,6 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kLearnedMax = 1000;
 constexpr std::string_view kBetweenWords = " \t\r\n<>()[]{},;:\"'=|&?/\\";
 
 bool looks_like_address(std::string_view word) {
@@ -21,7 +20,7 @@ bool looks_like_address(std::string_view word) {
 
 void Mask::learn(std::string_view address) {
   // Very short ones would take letters out of every word.
-  if (shown_ == Addresses::Plain || address.size() < 4 || learned_.size() >= kLearnedMax) return;
+  if (shown_ == Addresses::Plain || address.size() < 4 || learned_.size() >= kAddressesLearned) return;
   if (std::find(learned_.begin(), learned_.end(), address) == learned_.end()) learned_.emplace_back(address);
 }
 

@@ -10,6 +10,9 @@ namespace postrider {
 
 enum class Addresses : bool { Masked, Plain };
 
+/// How many a mask knows at most.
+inline constexpr std::size_t kAddressesLearned = 1000;
+
 class Mask {
  public:
   explicit Mask(Addresses shown) : shown_(shown) {}

@@ -34,16 +34,22 @@ void say_waits(const ApiParts& parts, MessageView& view) {
   }
 }
 
+struct Wanted {
+  const std::string* tenant = nullptr;  // as the request names it
+  std::string_view id = {};
+  DeliveryRange range = {};
+};
+
 // An id that cannot be one is answered like one that is not there.
 std::variant<MessageView, ApiError> find_message(const ApiParts& parts, Worker& worker, const Caller& caller,
-                                                 const std::string* tenant_named, std::string_view id) {
-  const auto about = tenant_of(parts, caller, tenant_named);
+                                                 const Wanted& wanted) {
+  const auto about = tenant_of(parts, caller, wanted.tenant);
   if (const auto* wrong = std::get_if<ApiError>(&about)) return *wrong;
-  const auto uuid = parse_uuid(id);
+  const auto uuid = parse_uuid(wanted.id);
   if (!uuid) return from_store({ErrorCode::NotFound, {}});
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  auto view = (*session)->message(std::get<std::optional<TenantId>>(about), *uuid);
+  auto view = (*session)->message(std::get<std::optional<TenantId>>(about), *uuid, wanted.range);
   if (!view) return store_failed(worker, view.error());
   say_waits(parts, *view);
   return std::move(*view);
@@ -137,13 +143,29 @@ Answered tell_recipient(const ApiParts& parts, Worker& worker, const ApiRequest&
 }  // namespace
 
 Answered get_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
-  const auto query = Query::read(request.in.query, {"tenant"});
-  if (const auto* wrong = std::get_if<ApiError>(&query)) return *wrong;
-  const auto found = find_message(parts, worker, request.caller, std::get<Query>(query).find("tenant"), request.id);
+  const auto read = Query::read(request.in.query, {"tenant", "limit", "cursor"});
+  if (const auto* wrong = std::get_if<ApiError>(&read)) return *wrong;
+  const Query& query = std::get<Query>(read);
+  std::size_t limit = kDeliveriesShownMax;
+  if (query.find("limit") != nullptr) {
+    const auto wanted = read_limit(query);
+    if (const auto* wrong = std::get_if<ApiError>(&wanted)) return *wrong;
+    limit = std::get<std::size_t>(wanted);
+  }
+  const auto cursor = read_cursor(query);
+  if (const auto* wrong = std::get_if<ApiError>(&cursor)) return *wrong;
+  const DeliveryRange range{.after = std::get<std::optional<RowId>>(cursor).value_or(0),
+                            .count_max = limit + 1};  // one more shows whether there is a next page
+  auto found = find_message(parts, worker, request.caller, {query.find("tenant"), request.id, range});
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
-  const auto& view = std::get<MessageView>(found);
-  if (request.caller.role == Role::Producer) return json_answer(message_state_json(view));
-  return json_answer(message_json(view, shown_to(request.caller)));
+  auto& view = std::get<MessageView>(found);
+  std::string next;
+  if (view.deliveries.size() > limit) {
+    view.deliveries.resize(limit);
+    next = format_cursor(view.deliveries.back().delivery.id);
+  }
+  if (request.caller.role == Role::Producer) return json_answer(message_state_json(view, next));
+  return json_answer(message_json(view, shown_to(request.caller), next));
 }
 
 Answered list_notifications(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
@@ -184,7 +206,7 @@ Answered get_explanation(const ApiParts& parts, Worker& worker, const ApiRequest
   for (const char* name : {"type", "since", "limit", "cursor"}) {
     if (query.find(name) != nullptr) return wrong_parameter(name, "goes with a recipient only");
   }
-  const auto found = find_message(parts, worker, request.caller, query.find("tenant"), *message);
+  const auto found = find_message(parts, worker, request.caller, {query.find("tenant"), *message});
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   return story_answer(request.in, explain_message(std::get<MessageView>(found), shown_to(request.caller)));
 }

@@ -18,6 +18,7 @@ namespace postrider {
 namespace {
 
 using Verb = Result<Acted> (OperateStore::*)(Instant, const OperatorAction&, std::span<const RowId>);
+using MessageVerb = Result<Acted> (OperateStore::*)(Instant, const OperatorAction&, std::span<const Uuid>);
 
 struct Order {
   std::string why = {};
@@ -86,6 +87,7 @@ HttpOut acted_answer(std::string_view action, std::string_view id, const Acted& 
   json.member("action", action);
   if (!id.empty()) json.member("id", id);
   json.member("changed", acted.changed);
+  if (action == "cancel") json.member("marked", acted.marked);
   json.end_object();
   HttpOut out;
   out.body = json.take();
@@ -113,7 +115,7 @@ std::optional<ApiError> read_entity_body(const HttpIn& in, std::string& why, std
 // Why what was not waiting could not be cancelled any more. What had ended without being sent needs no word.
 std::string_view too_late(DeliveryState state) {
   switch (state) {
-    case DeliveryState::Sending: return "its call is under way";
+    case DeliveryState::Sending: return "its call is under way, and it was cancelled before: it is not tried again";
     case DeliveryState::Sent:
     case DeliveryState::Delivered: return "it was sent before";
     case DeliveryState::Parked: return "it is parked: nothing happens to it unless an operator acts; discard it";
@@ -132,8 +134,9 @@ HttpOut entity_answer(const EntityRef& entity, const CancelledEntity& cancelled)
   JsonWriter json;
   json.begin_object();
   json.member("action", "cancel").member("entity_id", entity.id);
-  json.member("changed", cancelled.messages + cancelled.deliveries);
+  json.member("changed", cancelled.messages + cancelled.deliveries + cancelled.marked);
   json.member("messages", cancelled.messages).member("deliveries", cancelled.deliveries);
+  json.member("marked", cancelled.marked);
   json.key("not_cancelled").begin_array();
   for (const auto& [state, count] : cancelled.left) {
     const std::string_view why = too_late(state);
@@ -150,19 +153,40 @@ struct Operation {
   std::string_view name;
   Verb verb;
   std::string_view applies_to;
+  MessageVerb whole = nullptr;  // what it does to the message itself
 };
 
-/// The ids in batches, each its own transaction: a message may have a hundred thousand deliveries.
-Result<Acted> act(const ApiParts& parts, StoreSession& session, const OperatorAction& action, Verb verb,
-                  std::span<const RowId> ids) {
+void add(const ApiParts& parts, Acted& all, Acted acted) {
+  all.changed += acted.changed;
+  all.marked += acted.marked;
+  if (!acted.groups.empty()) parts.work_appeared(std::move(acted.groups));
+}
+
+/// The deliveries in batches, each its own transaction: a message may have a hundred thousand of them.
+Result<Acted> act(const ApiParts& parts, StoreSession& session, const OperatorAction& action,
+                  const Operation& operation, const Message& message) {
   Acted all;
-  for (std::size_t from = 0; from < ids.size(); from += kBatchMax) {
-    POSTRIDER_TRY(
-        acted, (session.*verb)(parts.clock.now(), action, ids.subspan(from, std::min(kBatchMax, ids.size() - from))));
-    all.changed += acted.changed;
-    if (!acted.groups.empty()) parts.work_appeared(std::move(acted.groups));
+  if (operation.whole != nullptr) {
+    POSTRIDER_TRY(acted, (session.*operation.whole)(parts.clock.now(), action, {&message.uuid, 1}));
+    add(parts, all, std::move(acted));
   }
-  return all;
+  for (DeliveryRange range{.count_max = kBatchMax};;) {
+    POSTRIDER_TRY(ids, session.deliveries_of(message.id, range));
+    if (ids.empty()) return all;
+    POSTRIDER_TRY(acted, (session.*operation.verb)(parts.clock.now(), action, ids));
+    add(parts, all, std::move(acted));
+    range.after = ids.back();
+  }
+}
+
+std::string states_of(const MessageView& view) {
+  if (view.deliveries.empty() && view.counts.total == 0)
+    return fmt::format("the message is {} and has no delivery", to_text(view.state));
+  if (!view.deliveries.empty()) return fmt::format("it is {}", to_text(view.deliveries.front().state));
+  std::string states;
+  for (const auto& [state, count] : view.counts.by_state)
+    states += fmt::format("{}{}", states.empty() ? "" : ", ", to_text(state));
+  return fmt::format("its deliveries are: {}", states);
 }
 
 Answered operate(const ApiParts& parts, Worker& worker, const ApiRequest& request, const Operation& operation) {
@@ -173,27 +197,23 @@ Answered operate(const ApiParts& parts, Worker& worker, const ApiRequest& reques
   if (!uuid) return from_store({ErrorCode::NotFound, {}});
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  const auto view = (*session)->message(order.tenant, *uuid);
+  // The one delivery that is named, or none: all of them are acted on without a look at each.
+  const DeliveryRange named =
+      order.delivery ? DeliveryRange{.after = *order.delivery - 1, .count_max = 1} : DeliveryRange{.count_max = 0};
+  const auto view = (*session)->message(order.tenant, *uuid, named);
   if (!view) return store_failed(worker, view.error());
-  std::vector<RowId> ids;
-  std::string states;
-  for (const DeliveryView& delivery : view->deliveries) {
-    if (order.delivery && *order.delivery != delivery.delivery.id) continue;
-    ids.push_back(delivery.delivery.id);
-    if (states.find(to_text(delivery.state)) == std::string::npos)
-      states += fmt::format("{}{}", states.empty() ? "" : ", ", to_text(delivery.state));
-  }
-  if (order.delivery && ids.empty()) {
+  if (order.delivery && (view->deliveries.empty() || view->deliveries.front().delivery.id != *order.delivery)) {
     return ApiError{.code = ApiErrorCode::NotFound, .message = "This notification has no such delivery."};
   }
-  const auto acted = act(parts, **session, action_of(request, order), operation.verb, ids);
+  const OperatorAction action = action_of(request, order);
+  auto acted = order.delivery ? ((*session)->*operation.verb)(parts.clock.now(), action, {&*order.delivery, 1})
+                              : act(parts, **session, action, operation, view->message);
   if (!acted) return store_failed(worker, acted.error());
+  if (!acted->groups.empty()) parts.work_appeared(std::move(acted->groups));
   if (acted->changed > 0) return acted_answer(operation.name, format_uuid(*uuid), *acted);
-  const std::string now = ids.empty() ? fmt::format("the message is {} and has no delivery", to_text(view->state))
-                                      : fmt::format("its deliveries are: {}", states);
-  return ApiError{
-      .code = ApiErrorCode::NotApplicable,
-      .message = fmt::format("Nothing to {}: only {} can be, and {}.", operation.name, operation.applies_to, now)};
+  return ApiError{.code = ApiErrorCode::NotApplicable,
+                  .message = fmt::format("Nothing to {}: only {} can be, and {}.", operation.name, operation.applies_to,
+                                         states_of(*view))};
 }
 
 }  // namespace
@@ -205,11 +225,11 @@ Answered discard_notification(const ApiParts& parts, Worker& worker, const ApiRe
   return operate(parts, worker, request, {"discard", &OperateStore::discard, "parked deliveries"});
 }
 Answered cancel_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
-  return operate(parts, worker, request, {"cancel", &OperateStore::cancel, "queued and retrying deliveries"});
+  return operate(parts, worker, request, {"cancel", &OperateStore::cancel, "queued, retrying and sending deliveries"});
 }
 Answered dispatch_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   return operate(parts, worker, request,
-                 {"dispatch", &OperateStore::dispatch, "retrying deliveries that are due later"});
+                 {"dispatch", &OperateStore::dispatch, "what waits for a later time", &OperateStore::dispatch_expand});
 }
 
 Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
@@ -221,7 +241,7 @@ Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiReq
   if (!uuid) return from_store({ErrorCode::NotFound, {}});
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  const auto view = (*session)->message(order.tenant, *uuid);
+  const auto view = (*session)->message(order.tenant, *uuid, {.count_max = 0});
   if (!view) return store_failed(worker, view.error());
   auto acted = (*session)->replay(parts.clock.now(), action_of(request, order), {&*uuid, 1});
   if (!acted) return store_failed(worker, acted.error());

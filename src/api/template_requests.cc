@@ -17,26 +17,6 @@ ApiError wrong_template(std::string_view field, std::string_view what) {
           .field = std::string{field}};
 }
 
-std::variant<JsonDocument, ApiError> read_object(const HttpIn& in, std::span<const std::string_view> known) {
-  if (media_type(in) != "application/json" || !says_utf8(in)) {
-    return ApiError{.code = ApiErrorCode::UnsupportedMediaType,
-                    .message = "Send JSON in UTF-8 with the header \"Content-Type: application/json\"."};
-  }
-  auto body = read_body(in.body);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
-  const JsonView root = std::get<JsonDocument>(body).root();
-  if (!root.is_object()) return wrong_template("The body", "is not a JSON object");
-  for (const auto& [name, value] : root.members()) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return ApiError{
-          .code = ApiErrorCode::UnknownField,
-          .message = fmt::format("\"{}\" is not known here; there is {}.", excerpt(name, 60), fmt::join(known, ", ")),
-          .field = excerpt(name, 60)};
-    }
-  }
-  return body;
-}
-
 std::optional<ApiError> read_text(JsonView object, std::string_view name, std::string& into) {
   const auto value = object.find(name);
   if (!value || value->kind() == JsonKind::Null) return std::nullopt;
@@ -59,14 +39,6 @@ namespace {
 ApiError no_template() { return {.code = ApiErrorCode::NotFound, .message = "There is no such template."}; }
 }  // namespace
 
-std::variant<std::int64_t, ApiError> read_template_id(const ApiRequest& request) {
-  std::int64_t id = 0;
-  const char* end = request.id.data() + request.id.size();
-  const auto [stop, error] = std::from_chars(request.id.data(), end, id);
-  if (error != std::errc{} || stop != end || id <= 0) return no_template();
-  return id;
-}
-
 std::optional<ApiError> TemplateRequest::open(std::initializer_list<std::string_view> parameters) {
   auto read = Query::read(request_.in.query, parameters);
   if (auto* wrong = std::get_if<ApiError>(&read)) return std::move(*wrong);
@@ -77,6 +49,34 @@ std::optional<ApiError> TemplateRequest::open(std::initializer_list<std::string_
   const auto session = worker_.session();
   if (!session) return store_failed(worker_, session.error());
   session_ = *session;
+  return std::nullopt;
+}
+
+std::optional<ApiError> TemplateRequest::open_one(std::initializer_list<std::string_view> parameters) {
+  if (auto wrong = open(parameters)) return wrong;
+  const char* end = request_.id.data() + request_.id.size();
+  const auto [stop, error] = std::from_chars(request_.id.data(), end, id_);
+  if (error != std::errc{} || stop != end || id_ <= 0) return no_template();
+  return std::nullopt;
+}
+
+std::optional<ApiError> TemplateRequest::read_body(std::span<const std::string_view> known) {
+  if (media_type(request_.in) != "application/json" || !says_utf8(request_.in)) {
+    return ApiError{.code = ApiErrorCode::UnsupportedMediaType,
+                    .message = "Send JSON in UTF-8 with the header \"Content-Type: application/json\"."};
+  }
+  auto read = postrider::read_body(request_.in.body);
+  if (auto* wrong = std::get_if<ApiError>(&read)) return std::move(*wrong);
+  body_ = std::get<JsonDocument>(std::move(read));
+  if (!body().is_object()) return wrong_template("The body", "is not a JSON object");
+  for (const auto& [name, value] : body().members()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return ApiError{
+          .code = ApiErrorCode::UnknownField,
+          .message = fmt::format("\"{}\" is not known here; there is {}.", excerpt(name, 60), fmt::join(known, ", ")),
+          .field = excerpt(name, 60)};
+    }
+  }
   return std::nullopt;
 }
 
@@ -96,8 +96,8 @@ ApiError TemplateRequest::failed(const Error& error) {
   return store_failed(worker_, error);
 }
 
-std::variant<StoredTemplate, ApiError> TemplateRequest::find(std::int64_t id, int version) {
-  auto found = session_->template_version(tenant_, id, version);
+std::variant<StoredTemplate, ApiError> TemplateRequest::find(int version) {
+  auto found = session_->template_version(tenant_, id_, version);
   if (!found) return failed(found.error());
   return std::move(*found);
 }
@@ -123,8 +123,15 @@ std::variant<TemplateRequest::Saved, ApiError> TemplateRequest::save(const Templ
   return saved;
 }
 
-std::variant<Removal, ApiError> TemplateRequest::remove(std::int64_t id) {
-  const auto removal = session_->remove_template(parts_.clock.now(), by(), id);
+std::variant<TemplateRequest::Saved, ApiError> TemplateRequest::change(const TemplateSource& before,
+                                                                       const TemplateSource& source) {
+  if (!source.is(before))
+    return wrong_template("key, channel and scope", "stay as they are: make a new template for another");
+  return save(source, id_);
+}
+
+std::variant<Removal, ApiError> TemplateRequest::remove() {
+  const auto removal = session_->remove_template(parts_.clock.now(), by(), id_);
   if (!removal) return failed(removal.error());
   parts_.catalog_changed();
   return *removal;

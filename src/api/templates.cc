@@ -180,7 +180,7 @@ std::optional<ApiError> use_message(TemplateRequest& r, Sample& sample) {
   const ApiError none{.code = ApiErrorCode::NotFound, .message = "There is no such message.", .field = "message"};
   const auto uuid = parse_uuid(sample.message);
   if (!uuid) return none;
-  const auto view = r.store().message(r.tenant(), *uuid);
+  const auto view = r.store().message(r.tenant(), *uuid, {.count_max = kAddressesLearned});
   if (!view) return view.error().code == ErrorCode::NotFound ? none : r.failed(view.error());
   const Message& message = view->message;
   std::string contact;
@@ -259,12 +259,10 @@ Answered list_templates(const ApiParts& parts, Worker& worker, const ApiRequest&
 
 Answered get_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant", "version"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
+  if (auto wrong = r.open_one({"tenant", "version"})) return std::move(*wrong);
   const auto version = read_version(r.query());
   if (const auto* wrong = std::get_if<ApiError>(&version)) return *wrong;
-  const auto found = r.find(std::get<std::int64_t>(id), std::get<int>(version));
+  const auto found = r.find(std::get<int>(version));
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   JsonWriter json;
   json.begin_object();
@@ -276,11 +274,10 @@ Answered get_template(const ApiParts& parts, Worker& worker, const ApiRequest& r
 Answered post_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto body = read_object(request.in, kTemplateFields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
+  if (auto wrong = r.read_body(kTemplateFields)) return std::move(*wrong);
   TemplateSource source;
   if (r.tenant()) source.tenant = r.writing_tenant(*r.tenant()).name;
-  if (auto wrong = read_source(std::get<JsonDocument>(body).root(), source)) return std::move(*wrong);
+  if (auto wrong = read_source(r.body(), source)) return std::move(*wrong);
   const auto saved = r.save(source, 0);
   if (const auto* wrong = std::get_if<ApiError>(&saved)) return *wrong;
   return saved_answer(std::get<TemplateRequest::Saved>(saved), parts.rules, 201);
@@ -288,34 +285,27 @@ Answered post_template(const ApiParts& parts, Worker& worker, const ApiRequest& 
 
 Answered put_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto body = read_object(request.in, kTemplateFields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
-  const auto found = r.find(std::get<std::int64_t>(id), 0);
+  if (auto wrong = r.open_one({"tenant"})) return std::move(*wrong);
+  if (auto wrong = r.read_body(kTemplateFields)) return std::move(*wrong);
+  const auto found = r.find();
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   const TemplateSource before = source_of(std::get<StoredTemplate>(found), parts.rules);
   TemplateSource source = before;
-  if (auto wrong = read_source(std::get<JsonDocument>(body).root(), source)) return std::move(*wrong);
-  if (!source.is(before))
-    return wrong_template("key, channel and scope", "stay as they are: make a new template for another");
-  const auto saved = r.save(source, std::get<std::int64_t>(id));
+  if (auto wrong = read_source(r.body(), source)) return std::move(*wrong);
+  const auto saved = r.change(before, source);
   if (const auto* wrong = std::get_if<ApiError>(&saved)) return *wrong;
   return saved_answer(std::get<TemplateRequest::Saved>(saved), parts.rules, 200);
 }
 
 Answered delete_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto removal = r.remove(std::get<std::int64_t>(id));
+  if (auto wrong = r.open_one({"tenant"})) return std::move(*wrong);
+  const auto removal = r.remove();
   if (const auto* wrong = std::get_if<ApiError>(&removal)) return *wrong;
   const bool gone = std::get<Removal>(removal) == Removal::Deleted;
   return json_answer(JsonWriter{}
                          .begin_object()
-                         .member("id", std::get<std::int64_t>(id))
+                         .member("id", r.id())
                          .member("result", gone ? "deleted" : "deactivated")
                          .end_object()
                          .take());
@@ -323,14 +313,11 @@ Answered delete_template(const ApiParts& parts, Worker& worker, const ApiRequest
 
 Answered preview_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto body = read_object(request.in, kPreviewFields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
+  if (auto wrong = r.open_one({"tenant"})) return std::move(*wrong);
+  if (auto wrong = r.read_body(kPreviewFields)) return std::move(*wrong);
   Sample sample;
-  if (auto wrong = read_sample(std::get<JsonDocument>(body).root(), sample)) return std::move(*wrong);
-  const auto found = r.find(std::get<std::int64_t>(id), sample.version);
+  if (auto wrong = read_sample(r.body(), sample)) return std::move(*wrong);
+  const auto found = r.find(sample.version);
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   return preview_answer(r, request, std::get<StoredTemplate>(found), sample);
 }
@@ -338,9 +325,8 @@ Answered preview_template(const ApiParts& parts, Worker& worker, const ApiReques
 Answered preview_unsaved(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto body = read_object(request.in, kUnsavedFields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
-  const JsonView root = std::get<JsonDocument>(body).root();
+  if (auto wrong = r.read_body(kUnsavedFields)) return std::move(*wrong);
+  const JsonView root = r.body();
   const auto given = root.find("template");
   if (!given || !given->is_object()) return wrong_template("template", "must be an object: channel, texts, …");
   for (const auto& [name, value] : given->members()) {

@@ -20,13 +20,12 @@ void json_or_null(JsonWriter& json, std::string_view name, const Mask& mask, std
   text.empty() ? json.null() : json.raw(mask.json(text));
 }
 
-bool is_live(const DeliveryView& view) { return !is_settled(view.state) && view.state != DeliveryState::Parked; }
-// Due at a time that the producer chose is waiting, not trying again.
-bool is_retrying(const DeliveryView& view) {
-  return view.state == DeliveryState::Retrying && view.reason != Reason::Scheduled;
+std::size_t count_of(const DeliveryCounts& counts, DeliveryState state) {
+  const auto at = counts.by_state.find(state);
+  return at == counts.by_state.end() ? 0 : at->second;
 }
 
-void write_producer_fields(JsonWriter& json, const Message& m, const Mask& mask) {
+void write_producer_fields(JsonWriter& json, const Message& m, const Mask& mask, bool without_payload) {
   json.member("id", format_uuid(m.uuid));
   json.member("tenant", m.tenant_name);
   text_or_null(json, "topic", m.topic);
@@ -34,7 +33,7 @@ void write_producer_fields(JsonWriter& json, const Message& m, const Mask& mask)
   text_or_null(json, "entity_id", mask.text(m.entity_id));
   text_or_null(json, "version", m.version);
   text_or_null(json, "idempotency_key", mask.text(m.idempotency_key));
-  json_or_null(json, "payload", mask, m.payload);
+  json_or_null(json, "payload", mask, without_payload ? std::string_view{} : m.payload);
   text_or_null(json, "lane", m.lane ? to_text(*m.lane) : std::string_view{});
   text_or_null(json, "category", m.category);
   text_or_null(json, "locale", m.locale);
@@ -61,15 +60,22 @@ void write_producer_fields(JsonWriter& json, const Message& m, const Mask& mask)
   text_or_null(json, "template", m.template_key);
 }
 
-void write_message_state(JsonWriter& json, const MessageView& view, const Mask& mask) {
+void write_message_state(JsonWriter& json, const MessageView& view, const Mask& mask, bool without_detail) {
   time_or_null(json, "accepted_at", view.message.accepted_at);
   json.member("status", message_status(view));
   json.member("state", to_text(view.state));
   write_reason(json, view.reason);
-  text_or_null(json, "detail", mask.text(view.detail));
+  text_or_null(json, "detail", without_detail ? "" : mask.text(view.detail));
   json.member("attempt_count", view.attempts);
   time_or_null(json, "next_attempt_at", view.next_attempt);
   time_or_null(json, "since", view.since);
+}
+
+void write_counts(JsonWriter& json, const DeliveryCounts& counts) {
+  json.member("deliveries_total", counts.total);
+  json.key("deliveries_by_state").begin_object();
+  for (const auto& [state, count] : counts.by_state) json.member(to_text(state), count);
+  json.end_object();
 }
 
 void write_attempt(JsonWriter& json, const AttemptView& a, const Mask& mask) {
@@ -179,13 +185,11 @@ void write_item(JsonWriter& json, const ListItem& item, const Rules& rules, Addr
 }  // namespace
 
 std::string_view message_status(const MessageView& view) {
-  const auto& all = view.deliveries;
-  const auto any = [&](auto is) { return std::any_of(all.begin(), all.end(), is); };
-  const auto any_in = [&](DeliveryState state) {
-    return any([state](const DeliveryView& d) { return d.state == state; });
-  };
-  if (any(is_retrying)) return "retrying";
-  if (any(is_live)) return "pending";
+  const auto any_in = [&](DeliveryState state) { return count_of(view.counts, state) > 0; };
+  // Due at a time that the producer chose is waiting, not trying again.
+  if (count_of(view.counts, DeliveryState::Retrying) > view.counts.scheduled) return "retrying";
+  if (any_in(DeliveryState::Queued) || any_in(DeliveryState::Sending) || any_in(DeliveryState::Retrying))
+    return "pending";
   if (view.state == MessageState::Pending || view.state == MessageState::Expanding) return "pending";
   static constexpr std::array kEnds{DeliveryState::Parked,   DeliveryState::Delivered,  DeliveryState::Sent,
                                     DeliveryState::Expired,  DeliveryState::Suppressed, DeliveryState::Cancelled,
@@ -204,23 +208,29 @@ bool possible_duplicate(const DeliveryView& view) {
                      [&](const AttemptView& later) { return later.fence > first->fence; });
 }
 
-std::string message_json(const MessageView& view, Addresses shown) {
+bool hides_others(const MessageView& view, Addresses shown) {
+  return shown == Addresses::Masked && view.deliveries.size() < view.counts.total;
+}
+
+std::string message_json(const MessageView& view, Addresses shown, std::string_view next) {
   Mask mask{shown};
   learn_all(mask, view);
   JsonWriter json;
   json.begin_object();
-  write_producer_fields(json, view.message, mask);
-  write_message_state(json, view, mask);
+  write_producer_fields(json, view.message, mask, hides_others(view, shown));
+  write_message_state(json, view, mask, hides_others(view, shown));
   json.member("possible_duplicate", std::any_of(view.deliveries.begin(), view.deliveries.end(), possible_duplicate));
+  write_counts(json, view.counts);
   json.key("deliveries").begin_array();
   for (const DeliveryView& delivery : view.deliveries) write_delivery(json, delivery, mask);
   json.end_array();
+  text_or_null(json, "next", next);
   write_providers(json, view, mask);
   json.end_object();
   return json.take();
 }
 
-std::string message_state_json(const MessageView& view) {
+std::string message_state_json(const MessageView& view, std::string_view next) {
   Mask mask{Addresses::Masked};
   learn_all(mask, view);
   JsonWriter json;
@@ -228,14 +238,17 @@ std::string message_state_json(const MessageView& view) {
   json.member("id", format_uuid(view.message.uuid));
   json.member("tenant", view.message.tenant_name);
   json.member("type", view.message.type);
-  write_message_state(json, view, mask);
+  write_message_state(json, view, mask, hides_others(view, Addresses::Masked));
+  write_counts(json, view.counts);
   json.key("deliveries").begin_array();
   for (const DeliveryView& delivery : view.deliveries) {
     json.begin_object();
     write_delivery_state(json, delivery, mask);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  text_or_null(json, "next", next);
+  json.end_object();
   return json.take();
 }
 
@@ -249,10 +262,21 @@ std::string list_json(const ListPage& page, const Rules& rules, Addresses shown)
   return json.take();
 }
 
+Result<std::vector<std::string>> message_keys(StoreSession& store, std::span<const SandboxItem> items) {
+  std::vector<RowId> ids;
+  for (const SandboxItem& item : items) ids.push_back(item.id);
+  POSTRIDER_TRY(found, store.late_deliveries(ids));
+  std::vector<std::string> keys;
+  for (LateDelivery& each : found) keys.push_back(std::move(each.message.idempotency_key));
+  return keys;
+}
+
 std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses shown) {
+  POSTRIDER_CHECK(page.message_keys.size() == page.items.size());
   JsonWriter json;
   json.begin_object().key("messages").begin_array();
-  for (const SandboxItem& item : page.items) {
+  for (std::size_t i = 0; i < page.items.size(); ++i) {
+    const SandboxItem& item = page.items[i];
     Mask mask{shown};
     mask.learn(item.delivery.recipient);
     json.begin_object();
@@ -263,6 +287,7 @@ std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses 
     json.member("channel", to_text(item.delivery.channel));
     json.member("type", item.delivery.type);
     write_content(json, item.delivery, mask);
+    text_or_null(json, "message_key", mask.text(page.message_keys[i]));
     json.member("calls", item.calls);
     json.member("sent_at", format_instant(item.sent_at));
     json.end_object();

@@ -28,10 +28,14 @@ std::string_view message_status(const MessageView& view);
 /// An unclear call was followed by another one: the recipient may have got it twice.
 bool possible_duplicate(const DeliveryView& view);
 
-/// The whole story: message, deliveries, attempts.
-std::string message_json(const MessageView& view, Addresses shown);
+/// Not all recipients are known here: what may name the others (payload, detail) is not for those who see no addresses.
+bool hides_others(const MessageView& view, Addresses shown);
+
+/// The story: message, all deliveries counted, those that were looked at with their attempts. `next`: the cursor of the
+/// deliveries behind them; empty: there are none.
+std::string message_json(const MessageView& view, Addresses shown, std::string_view next);
 /// As much as a producer may know of its own message: states and reasons, no address, no content.
-std::string message_state_json(const MessageView& view);
+std::string message_state_json(const MessageView& view, std::string_view next);
 
 struct ListPage {
   std::span<const ListItem> items;
@@ -39,8 +43,11 @@ struct ListPage {
 };
 std::string list_json(const ListPage& page, const Rules& rules, Addresses shown);
 
+/// The idempotency keys that producers gave the messages of these, in their order; empty where they gave none.
+Result<std::vector<std::string>> message_keys(StoreSession& store, std::span<const SandboxItem> items);
 struct SandboxPage {
   std::span<const SandboxItem> items;
+  std::span<const std::string> message_keys;  // one for each
   std::string next;
 };
 std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses shown);

@@ -231,7 +231,10 @@ Result<ExpandReport> ExpandStage::work(Instant now) {
   POSTRIDER_TRY_DONE(keep_up(now));
   if (begun_.empty()) {
     POSTRIDER_TRY(claimed, parts_.store.claim_expand(now, parts_.node, kWorkAtOnce));
-    for (ExpandWork& each : claimed) begun_.push_back(std::move(each));
+    for (ExpandWork& each : claimed) {
+      if (each.dispatched) each.message.due_at = now;
+      begun_.push_back(std::move(each));
+    }
     if (begun_.empty()) return ExpandReport{};
     // What waited may have waited for a template: nobody is told "no template" because of a copy that is a second old.
     POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));

@@ -13,6 +13,7 @@
 
 #include "base/crypto.h"
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "core/admit.h"
 #include "core/delivery.h"
@@ -117,6 +118,7 @@ struct ExpandWork {
   Message message = {};
   std::size_t cursor = 0;  // (template × recipient) pairs already made; of a list: its last member that was made
   std::optional<Instant> as_of = {};  // its list is looked at as it was then; empty: nothing of it was made yet
+  bool dispatched = false;            // an operator does not want to wait for its time
 };
 struct ExpandChunk {
   std::vector<ExpandedDelivery> deliveries = {};  // at most kDeliveriesPerExpansionMax; own_provider is not used here
@@ -211,9 +213,12 @@ class QueueStore {
   /// deferred, parked or settled as its verdict says. A completion whose fence no longer matches is Stale: it moves
   /// nothing but leaves its attempt row (seq 1); a stale Accepted additionally ends a repeat that waits unclaimed
   /// (queue with no node, deferred) or is parked: state Sent or Delivered (its verdict's state), reason LateAnswer.
+  /// A row that cancel() marked while it was held is never tried again: where its verdict says Retrying it is settled
+  /// as Cancelled, with the mark's reason.
   virtual Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) = 0;
-  /// Gives rows back that no socket got: no node, attempt - 1, fenced. Stale ones are ignored.
-  virtual Result<Done> release(Instant now, std::span<const Lease> leases) = 0;
+  /// Gives rows back that no socket got: no node, attempt - 1, fenced. Stale ones are ignored; those that cancel()
+  /// marked are settled as Cancelled.
+  virtual Result<Done> give_back(Instant now, std::span<const Lease> leases) = 0;
   struct Promoted {
     std::size_t rows = 0;
     std::vector<QueueGroup> groups = {};
@@ -221,8 +226,8 @@ class QueueStore {
   };
   /// Moves up to `count_max` due deferred rows into the queue, behind what is there.
   virtual Result<Promoted> promote(Instant now, std::size_t count_max) = 0;
-  /// Takes rows whose node is not among the living (fence + 1, attempt unchanged, node = `node`). Expand work among
-  /// them is released.
+  /// Takes rows whose node is not among the living (fence + 1, attempt unchanged, node = `node`; a mark of cancel()
+  /// stays). Expand work among them is released.
   virtual Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) = 0;
   /// Ends waiting (unclaimed) and parked deliveries whose expiry has passed: settled as Expired. Returns how many.
   virtual Result<std::size_t> expire(Instant now, std::size_t count_max) = 0;
@@ -290,6 +295,17 @@ struct DeliveryView {
   std::string provider = {};            // sending: through which
   std::vector<AttemptView> tries = {};  // filled by message(), and by list() where whole items are asked for
 };
+/// Which deliveries of a message are looked at one by one, in the order of their ids.
+struct DeliveryRange {
+  RowId after = 0;  // keyset: ids greater than this
+  std::size_t count_max = kDeliveriesShownMax;
+};
+/// All deliveries of a message, counted.
+struct DeliveryCounts {
+  std::size_t total = 0;
+  std::map<DeliveryState, std::size_t> by_state = {};  // only states that occur
+  std::size_t scheduled = 0;                           // of the retrying: those that wait for their first time
+};
 struct MessageView {
   Message message = {};
   MessageState state = MessageState::Pending;
@@ -298,7 +314,8 @@ struct MessageView {
   int attempts = 0;  // of expanding, when that had to be repeated
   std::optional<Instant> next_attempt = {};
   std::optional<Instant> since = {};
-  std::vector<DeliveryView> deliveries = {};
+  std::vector<DeliveryView> deliveries = {};  // those that were asked for
+  DeliveryCounts counts = {};
 };
 struct ListFilter {
   std::optional<TenantId> tenant = {};  // empty: all tenants (ops)
@@ -371,8 +388,12 @@ class ReadStore {
   virtual ~ReadStore() = default;
   /// These deliveries with everything that writing them takes, in the order asked for. Corrupt when one is not there.
   virtual Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) = 0;
-  /// The whole story of one message. `tenant` empty: any tenant. NotFound also when it is another tenant's.
-  virtual Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) = 0;
+  /// The story of one message: all of its deliveries counted, those of the range with everything. `tenant` empty: any
+  /// tenant. NotFound also when it is another tenant's.
+  virtual Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) = 0;
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) { return message(tenant, id, {}); }
+  /// Only their ids, in order.
+  virtual Result<std::vector<RowId>> deliveries_of(RowId message, const DeliveryRange& range) = 0;
   /// Newest first. Rows still in the outbox are listed as pending messages (id = 0 keyset: only on the first page, at
   /// most count_max).
   virtual Result<std::vector<ListItem>> list(const ListFilter& filter) = 0;
@@ -394,6 +415,7 @@ class ReadStore {
 
 struct Acted {
   std::size_t changed = 0;
+  std::size_t marked = 0;               // of these: cancelled while they were being sent
   std::vector<QueueGroup> groups = {};  // where work appeared
 };
 
@@ -406,6 +428,7 @@ struct EntityRef {
 struct CancelledEntity {
   std::size_t messages = 0;  // that had not become deliveries, or not all of them
   std::size_t deliveries = 0;
+  std::size_t marked = 0;                          // that were being sent: not tried again
   std::map<DeliveryState, std::size_t> left = {};  // what was not waiting any more, by where it is
 };
 
@@ -417,11 +440,12 @@ class OperateStore {
   /// Parked deliveries back into the queue, attempts counted from 0 again, fence kept.
   virtual Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
   virtual Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
-  /// Queued (unclaimed) and retrying deliveries of these messages: settled as Cancelled. Pending outbox rows are not
-  /// reached.
+  /// Queued (unclaimed) and retrying deliveries of these messages: settled as Cancelled. One that a node holds is
+  /// marked, once: its call may be under way, but there is no other after it (see record, give_back). Pending outbox
+  /// rows are not reached.
   virtual Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
   /// Everything that waits about one entity: rows of the outbox (`decide` makes messages of them, without deliveries),
-  /// messages that are still to be expanded, held by a node or not, and queued (unclaimed) and retrying deliveries.
+  /// messages that are still to be expanded, held by a node or not, and deliveries as cancel() treats them.
   /// All with reason CancelledWithEntity. In batches, each a transaction of its own.
   virtual Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
                                                 const ExpandDecision& decide) = 0;
@@ -429,6 +453,8 @@ class OperateStore {
   virtual Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) = 0;
   /// Retrying deliveries become due now (all of the tenant's when `deliveries` is empty).
   virtual Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
+  /// Expand work of these messages that waits for a later time becomes due now; what it makes is due at once too.
+  virtual Result<Acted> dispatch_expand(Instant now, const OperatorAction& action, std::span<const Uuid> messages) = 0;
 };
 
 enum class Role : std::uint8_t { Producer = 1, Viewer = 2, Operator = 3, Admin = 4, Ops = 5, Site = 6 };  // stored

@@ -230,7 +230,7 @@ void Engine::run_records(StoreSession& session) {
         }
         continue;
       }
-      auto released = session.release(clock_.now(), job.release);
+      auto released = session.give_back(clock_.now(), job.release);
       if (!released) {
         note_error("giving work back", released.error());
         pause(kStorePause);
@@ -240,15 +240,27 @@ void Engine::run_records(StoreSession& session) {
   }
 }
 
+namespace {
+
+// Such a template is left out: what would be written with it ends with "Template not found".
+void tell_problems(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) log_error("a stored template cannot be used: {}", problem);
+  if (problems.empty()) log_info("all stored templates can be used again");
+}
+
+}  // namespace
+
 void Engine::run_expand(StoreSession& session) {
   ExpandStage stage({session, parts_.rules, *ids_, lease_.node, parts_.roles.send ? &places_ : nullptr}, entropy());
   Instant last_row = {};
   Instant next_work = {};
   bool rung = false;
+  std::vector<std::string> told;  // about stored templates
   while (!stopping_.load()) {
     const Instant now = clock_.steady();
     if (catalog_changed_.exchange(false)) stage.catalog_changed();
     auto report = stage.turn(clock_.now());
+    if (stage.catalog().problems() != told) tell_problems(told = stage.catalog().problems());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.
     const bool work_is_mine = parts_.context == nullptr;

@@ -25,6 +25,15 @@ MessageView booked() {
   return view;
 }
 
+DeliveryView& add_delivery(MessageView& view, DeliveryState state) {
+  DeliveryView& delivery = view.deliveries.emplace_back();
+  delivery.delivery.recipient = "ada@example.org";
+  delivery.state = state;
+  ++view.counts.by_state[state];
+  ++view.counts.total;
+  return delivery;
+}
+
 TEST(Explain, EveryStateOfAMessageIsASentence) {
   for (const MessageState state : kMessageStates) {
     MessageView view = booked();
@@ -40,9 +49,7 @@ TEST(Explain, EveryStateOfAMessageIsASentence) {
 TEST(Explain, EveryStateOfADeliveryIsASentence) {
   for (const DeliveryState state : kDeliveryStates) {
     MessageView view = booked();
-    DeliveryView& delivery = view.deliveries.emplace_back();
-    delivery.delivery.recipient = "ada@example.org";
-    delivery.state = state;
+    DeliveryView& delivery = add_delivery(view, state);
     delivery.provider = "smtp";
     const Story story = explain_message(view, Addresses::Plain);
     EXPECT_TRUE(tells(story, "The delivery by email to ada@example.org: "));
@@ -53,9 +60,7 @@ TEST(Explain, EveryStateOfADeliveryIsASentence) {
 
 TEST(Explain, AttemptsAreToldWithWhatTheyCameTo) {
   MessageView view = booked();
-  DeliveryView& delivery = view.deliveries.emplace_back();
-  delivery.delivery.recipient = "ada@example.org";
-  delivery.state = DeliveryState::Sent;
+  DeliveryView& delivery = add_delivery(view, DeliveryState::Sent);
   delivery.reason = Reason::AcceptedByProvider;
   delivery.tries.push_back({.number = 1,
                             .fence = 1,

@@ -93,6 +93,50 @@ TEST(Notification, AProducerSeesStatesAndNothingElse) {
   }
 }
 
+TEST(Notification, ManyDeliveriesAreCountedAndShownPageByPage) {
+  World world;
+  const std::string admin = world.key(Role::Admin);
+  ASSERT_EQ(world.put("/api/v1/lists/all", admin, "{}").status, 201);
+  std::string members;
+  for (int i = 0; i < 250; ++i)
+    members += fmt::format(R"({}{{"channel":"email","address":"u{}@example.org"}})", i == 0 ? "" : ",", i);
+  ASSERT_LT(world.post("/api/v1/lists/all/members", admin, R"({"members":[)" + members + "]}").status, 300);
+  const std::string id = world.accepted(
+      R"({"type":"news","channel":"email","list":"all","subject":"Hello","body":"Hello","payload":{"token":"device-42"}})");
+  world.expand();
+  world.call_ends(OutcomeKind::Permanent, Reason::InvalidRecipient, kParked);  // the first hundred
+  const Answer first = world.get(path_of(id), admin);
+  EXPECT_EQ(first.at("deliveries_total"), "250");
+  EXPECT_EQ(first.at("deliveries_by_state.parked"), "100");
+  EXPECT_EQ(first.at("deliveries_by_state.queued"), "150");
+  EXPECT_EQ(first.at("status"), "pending") << "as all of them are, not as those on the page";
+  EXPECT_EQ(first.at("deliveries.99.state"), "parked");
+  EXPECT_EQ(first.at("deliveries.100"), "<none>");
+  EXPECT_EQ(first.at("payload.token"), "device-42");
+  std::set<std::string> seen;
+  std::string cursor;
+  for (int page = 0; page < 5; ++page) {
+    const Answer answer = world.get(path_of(id) + "?limit=90" + (cursor.empty() ? "" : "&cursor=" + cursor), admin);
+    for (int i = 0; answer.at(fmt::format("deliveries.{}.id", i)) != "<none>"; ++i)
+      EXPECT_TRUE(seen.insert(answer.at(fmt::format("deliveries.{}.recipient", i))).second);
+    cursor = answer.at("next");
+    if (cursor == "null") break;
+  }
+  EXPECT_EQ(cursor, "null");
+  EXPECT_EQ(seen.size(), 250U);
+  EXPECT_EQ(world.get(path_of(id) + "?limit=0", admin).code(), "INVALID_PARAMETER");
+  EXPECT_EQ(world.get(path_of(id) + "?cursor=x", admin).code(), "INVALID_PARAMETER");
+  const Answer viewer = world.get(path_of(id), world.key(Role::Viewer));
+  EXPECT_EQ(viewer.at("payload"), "null") << "it may name recipients who are not on this page";
+  EXPECT_EQ(world.get(path_of(id), world.key(Role::Producer)).at("deliveries_total"), "250");
+  const Answer told = world.get("/api/v1/explain?message=" + id, admin);
+  EXPECT_NE(told.body.find("Turned into 250 deliveries."), std::string::npos);
+  EXPECT_NE(told.body.find("The other 150 deliveries are not told one by one. Where all of them are: 150 queued, 100 "
+                           "parked."),
+            std::string::npos)
+      << told.body;
+}
+
 TEST(Notification, WhatIsNotThereIs404) {
   World world;
   for (const std::string id : {"0195a000-0000-7000-8000-000000000001", "x", "..", "%2e%2e", "1"}) {

@@ -65,6 +65,59 @@ TEST_F(Operate, CancelEndsWhatWaits) {
   EXPECT_EQ(state(id), "cancelled");
 }
 
+TEST_F(Operate, CancelOfWhatIsBeingSentMakesItsRetryTheEnd) {
+  const std::string id = world.accepted(kTold);
+  world.expand();
+  world.begin_calls();
+  const Answer answer = act(id, "cancel", R"({"why":"the booking is off"})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.at("changed"), "1");
+  EXPECT_EQ(answer.at("marked"), "1");
+  EXPECT_EQ(state(id), "sending");
+  const Answer again = act(id, "cancel");
+  EXPECT_EQ(again.code(), "NOT_APPLICABLE");
+  const Answer told = world.get("/api/v1/explain?message=" + id, world.key(Role::Operator));
+  EXPECT_NE(told.body.find("the booking is off"), std::string::npos) << told.body;
+  EXPECT_NE(told.body.find("it is not tried again"), std::string::npos) << told.body;
+  world.call_ends(OutcomeKind::Transient, Reason::ServerBusy,
+                  {.state = DeliveryState::Retrying, .reason = Reason::ServerBusy, .due_at = world.clock.now()});
+  EXPECT_EQ(state(id), "cancelled");
+  world.promote();
+  EXPECT_EQ(state(id), "cancelled");
+}
+
+TEST_F(Operate, CancelOfWhatIsBeingSentDoesNotUndoAnAcceptance) {
+  const std::string id = world.accepted(kTold);
+  world.expand();
+  world.begin_calls();
+  EXPECT_EQ(act(id, "cancel").at("marked"), "1");
+  world.call_ends(OutcomeKind::Accepted, Reason::AcceptedByProvider,
+                  {.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider});
+  EXPECT_EQ(state(id), "sent");
+}
+
+TEST_F(Operate, DispatchReachesAMessageWhoseExpansionWaits) {
+  const std::string key = world.key(Role::Admin);
+  ASSERT_EQ(world.put("/api/v1/lists/guests", key, "{}").status, 201);
+  ASSERT_LT(
+      world
+          .post("/api/v1/lists/guests/members", key, R"({"members":[{"channel":"email","address":"ada@example.org"}]})")
+          .status,
+      300);
+  const std::string id = world.accepted(
+      R"({"type":"news","channel":"email","list":"guests","subject":"Hello","body":"Hello","due_at":"2026-03-25T00:00:00Z"})");
+  world.expand();
+  const std::string path = "/api/v1/notifications/" + id;
+  EXPECT_EQ(world.get(path, key).at("deliveries_total"), "0");
+  EXPECT_EQ(act(id, "dispatch", R"({"why":"now"})").at("changed"), "1");
+  EXPECT_FALSE(world.appeared.empty());
+  world.promote();
+  world.expand();
+  EXPECT_EQ(state(id), "queued") << "what it makes is due at once too";
+  EXPECT_EQ(act(id, "dispatch").code(), "NOT_APPLICABLE");
+  EXPECT_EQ(world.audit().back(), "acme-operator dispatch: now");
+}
+
 TEST_F(Operate, DispatchMakesItDueAtOnce) {
   const std::string id = retrying();
   EXPECT_EQ(act(id, "dispatch").at("changed"), "1");

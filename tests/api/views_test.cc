@@ -14,6 +14,8 @@ MessageView message_of(M state, std::vector<D> deliveries) {
   for (const D d : deliveries) {
     view.deliveries.emplace_back().state = d;
     view.deliveries.back().reason = d == D::Retrying ? Reason::ServerBusy : Reason::Waiting;
+    ++view.counts.by_state[d];
+    ++view.counts.total;
   }
   return view;
 }
@@ -53,6 +55,7 @@ TEST(Status, IsOneWordForAWholeMessage) {
 TEST(Status, DueLaterIsPendingAndNotRetrying) {
   MessageView view = message_of(M::Expanded, {D::Retrying});
   view.deliveries[0].reason = Reason::Scheduled;
+  view.counts.scheduled = 1;
   EXPECT_EQ(message_status(view), "pending");
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <future>
+#include <utility>
 
 #include "base/text.h"
 #include "pipeline/expand.h"
@@ -181,13 +182,17 @@ void World::expand() {
   }
 }
 
-void World::call_ends(OutcomeKind outcome, Reason reason, Verdict verdict, std::string excerpt) {
+void World::begin_calls() {
   ClaimRequest request{.node = node_, .lane = Lane::Standard, .channel = Channel::Email};
   for (const Tenant& tenant : rules.tenants) request.shares.push_back({tenant.id, 100, sandbox});
-  const auto claims = session->claim(clock.now(), request).value();
-  ASSERT_FALSE(claims.empty());
+  begun_ = session->claim(clock.now(), request).value();
+}
+
+void World::call_ends(OutcomeKind outcome, Reason reason, Verdict verdict, std::string excerpt) {
+  if (begun_.empty()) begin_calls();
+  ASSERT_FALSE(begun_.empty());
   std::vector<Completion> ends;
-  for (const Claim& claim : claims) {
+  for (const Claim& claim : std::exchange(begun_, {})) {
     Completion& end = ends.emplace_back();
     end.lease = claim.lease;
     end.verdict = verdict;

@@ -101,7 +101,9 @@ class World {
 
   /// Everything in the outbox becomes messages and deliveries; expand work too.
   void expand();
-  /// Claims what is due in the standard lane's e-mail and ends each call so.
+  /// Claims what is due in the standard lane's e-mail.
+  void begin_calls();
+  /// Ends each call that was begun so; begins them first where none was.
   void call_ends(OutcomeKind outcome, Reason reason, Verdict verdict, std::string excerpt = {});
   void promote();
   /// Who did what and why, oldest first: "acme-operator retry: the provider is back".
@@ -127,6 +129,7 @@ class World {
   std::filesystem::path folder_;
   IdSource ids_{1};
   NodeId node_ = 0;
+  std::vector<Claim> begun_;
   std::map<std::pair<Role, std::string>, std::string> keys_;
 };
 

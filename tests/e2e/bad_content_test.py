@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Bad templates, enormous texts, far too many recipients, languages and dates that are none: a clear reason each, and nobody else is held up."""
 import sys
+import time
 
 import harness
 from harness import wait_for
@@ -104,12 +105,21 @@ class BadContent:
         tokens = [format(number, "x") for number in range(100_001)]
         message = self.send(self.engine, type="all.told", payload={"tokens": tokens}, lane="bulk")
         self.assertEqual(self.ended(message)[0], "too_many_recipients")
-        self.send(self.engine, type="all.told", payload={"tokens": tokens[:-1]}, lane="bulk")
+        many = self.send(self.engine, type="all.told", payload={"tokens": tokens[:-1]}, lane="bulk")
         wait_for("each has its delivery", lambda: self.store.query("SELECT count(*) FROM postrider.delivery WHERE type = 'all.told'") == [(100_000,)], 120, 0.5)
         quick = self.send(self.engine, lane="priority")
         wait_for("priority passes", lambda: [each["state"] for each in self.notification(self.engine, quick)["deliveries"]] == ["delivered"], 20)
-        # That it is expanded means that it has no state of its own any more; its own page would have all of them on it.
-        self.assertEqual(self.store.query("SELECT count(*) FROM postrider.message_state"), [(1,)], "only the one that failed")
+        before = time.monotonic()
+        view = self.notification(self.engine, many)
+        told = self.engine.request("GET", f"/api/v1/explain?message={many}")[1]
+        shown = self.command("show", many).stdout
+        self.assertLess(time.monotonic() - before, 15, "its page, its story and the command")
+        self.assertEqual((view["state"], view["deliveries_total"], len(view["deliveries"])), ("expanded", 100_000, 100))
+        self.assertEqual(sum(view["deliveries_by_state"].values()), 100_000)
+        next_page = self.engine.request("GET", f"/api/v1/notifications/{many}?cursor={view['next']}&limit=3")[1]
+        self.assertEqual([each["recipient"] for each in next_page["deliveries"]], tokens[100:103])
+        self.assertIn("Turned into 100000 deliveries.", str(told))
+        self.assertIn("… and 99980 more", shown)
 
     def test_the_same_recipient_twice_is_one_delivery(self):
         message = self.send(self.engine, type="all.told", payload={"tokens": ["a", "b", "a", "a"]})

@@ -177,6 +177,18 @@ class Sqlite:
         finally:
             connection.close()
 
+    def run(self, sql):
+        self.query(sql)  # each statement is a transaction of its own
+
+    def has_open_transaction(self):
+        """Whether somebody reads or writes at this moment: then the log of changes cannot be emptied."""
+        connection = self.connect()
+        try:
+            connection.execute("PRAGMA busy_timeout = 0")
+            return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] != 0
+        finally:
+            connection.close()
+
     def close(self):
         pass
 
@@ -224,6 +236,17 @@ class Postgres:
             return cursor.fetchall()
         finally:
             connection.close()
+
+    def run(self, sql):
+        connection = self.connect()
+        connection.cursor().execute(sql)
+        connection.commit()
+        connection.close()
+
+    def has_open_transaction(self):
+        """Whether the engine's store has one that is more than a moment old."""
+        return self.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'postrider' "
+                          "AND xact_start < clock_timestamp() - interval '300 ms'")[0][0] > 0
 
     def close(self):
         """Dropping it would wait for a checkpoint, and the server is thrown away anyway; but nobody may go on in it."""
@@ -353,6 +376,39 @@ type = "thing.happened"
         wait_for("everything settles", lambda: self.store.query(
             "SELECT (SELECT count(*) FROM postrider.outbox) + (SELECT count(*) FROM postrider.queue) + (SELECT count(*) FROM postrider.deferred)"
         )[0][0] == 0, seconds, 0.1)
+
+
+class SqliteApplication:
+    """The application's own database, in a file beside the engine's."""
+
+    def make_application(self):
+        self.application_path = os.path.join(self.home, "shop.db")
+        self.application_url = "sqlite:shop.db"
+
+    def run_sql(self, sql):
+        with sqlite3.connect(self.application_path, timeout=10) as connection:
+            connection.execute(sql)
+        connection.close()
+
+    def rows(self, sql):
+        connection = sqlite3.connect(self.application_path)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+
+class PostgresApplication:
+    """The application's own tables, in the engine's database."""
+
+    def make_application(self):
+        self.application_url = self.store.url
+
+    def run_sql(self, sql):
+        self.store.run(sql)
+
+    def rows(self, sql):
+        return self.store.query(sql)
 
 
 def main():

@@ -2,7 +2,6 @@
 """What is decided just before a call: texts from the record as it is then, secrets that stay nowhere, rates and limits of open calls."""
 import base64
 import os
-import sqlite3
 import sys
 import threading
 import time
@@ -267,30 +266,12 @@ body = "Your code: {{secret.token}}"
         self.assertEqual(most[0], 3)
 
 
-class SqliteLate(Late, harness.Case):
+class SqliteLate(harness.SqliteApplication, Late, harness.Case):
     store_kind = harness.Sqlite
 
-    def make_application(self):
-        self.application_path = os.path.join(self.home, "shop.db")
-        self.application_url = "sqlite:shop.db"
 
-    def run_sql(self, sql):
-        with sqlite3.connect(self.application_path, timeout=10) as connection:
-            connection.execute(sql)
-        connection.close()
-
-
-class PostgresLate(Late, harness.Case):
+class PostgresLate(harness.PostgresApplication, Late, harness.Case):
     store_kind = harness.Postgres
-
-    def make_application(self):
-        self.application_url = self.store.url
-
-    def run_sql(self, sql):
-        connection = self.store.connect()
-        connection.cursor().execute(sql)
-        connection.commit()
-        connection.close()
 
 
 if __name__ == "__main__":

@@ -145,6 +145,72 @@ class Metrics(harness.Case):
         self.assertNotEqual(promtool("test", "rules", os.path.join(folder, "test.yml"))[0], 0)
 
 
+class Doctor(harness.Case):
+    """Each thing that can be wrong is found, said in words, and comes with what to do; the rest stays good."""
+
+    def wrong(self):
+        findings = json.loads(self.command("--json", "doctor", code=None).stdout)
+        for each in findings:
+            self.assertTrue(each["good"] or each["what"] == "store" or each["do"], each)
+        return {each["what"]: each["say"] for each in findings if not each["good"]}
+
+    def test_nothing_is_wrong(self):
+        self.start().stop()
+        self.assertEqual(self.wrong(), {})
+        self.assertRegex(self.command("doctor").stdout, "(?m)^good +clock +this machine and the database are -?[0-9]+ ms apart")
+
+    def test_a_configuration_that_cannot_be_read(self):
+        self.configure(extra="[[routes]]\ntipe = 1\n")
+        self.assertIn("postrider.toml:18: routes[1].type: is required", self.wrong()["configuration"])
+        self.assertIn("-> mend the file", self.command("doctor", code=1).stdout)
+
+    def test_a_store_that_cannot_be_reached_or_was_damaged(self):
+        self.start().stop()
+        with open(self.store.path, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * 4096)
+        self.assertEqual(list(self.wrong()), ["store"])
+        self.store.url = "postgresql://127.0.0.1:1/nothing"
+        self.configure()
+        self.assertEqual(list(self.wrong()), ["store"])
+
+    def test_tables_of_another_version(self):
+        self.start().stop()
+        self.store.run("DELETE FROM postrider.schema WHERE version = (SELECT max(version) FROM postrider.schema)")
+        self.assertIn("this program needs", self.wrong()["migrations"])
+        self.assertIn("-> run `postrider migrate`", self.command("doctor", code=1).stdout)
+
+    def test_routes_without_templates_and_templates_without_providers(self):
+        self.configure(provider='type = "sandbox"\nchannel = "webhook"', extra="""
+[[routes]]
+type = "never.written"
+recipients = { email = "to" }
+[[templates]]
+key = "text"
+type = "thing.happened"
+channel = "sms"
+body = "B"
+""")
+        self.start().stop()
+        wrong = self.wrong()
+        self.assertIn("never.written has no template", wrong["templates"])
+        self.assertIn("no provider serves sms", wrong["providers"])
+
+    def test_work_that_is_stuck_or_parked(self):
+        self.provider.answer = lambda call: (400, b"no")
+        engine = self.start()
+        self.send(engine)
+        wait_for("parked", lambda: self.store.query("SELECT count(*) FROM postrider.parked") == [(1,)])
+        engine.stop()
+        self.assertEqual(list(self.wrong()), ["parked"])
+        old = format(int((time.time() - 1200) * 1000), "012x")
+        connection = self.store.connect()
+        self.store.insert(connection, id=f"{old[:8]}-{old[8:]}-7000-8000-000000000001", type="thing.happened", payload="{}")
+        connection.close()
+        self.assertEqual(list(self.wrong()), ["work", "parked"])
+        self.assertIn("is `postrider serve` running?", self.command("doctor", code=1).stdout)
+
+
 class Shim(harness.Case):
     policy = 'preset = "ladder"'
 
@@ -156,7 +222,7 @@ class Shim(harness.Case):
     def test_it_fails_on_a_facts_key_and_records_one_effect_once_it_may(self):
         fact = {"entity_id": "booking:42", "version": "1", "payload": {"url": "https://example.org/x"}}
         engine = self.start(environment={"NOTIFICATION_PROVIDER_RAISE_ON": "never.mind, booking:42:thing.happened:1"})
-        failing = self.send(engine, **fact)
+        failing = self.send(engine, **fact, idempotency_key="lesson-42")
         other = self.send(engine, **{**fact, "entity_id": "booking:43"})
         wait_for("retrying", lambda: self.notification(engine, failing)["status"] == "retrying")
         wait_for("delivered", lambda: self.notification(engine, other)["status"] == "delivered")
@@ -168,8 +234,10 @@ class Shim(harness.Case):
         ledger = json.loads(self.command("--json", "sandbox").stdout)["messages"]
         self.assertEqual(sorted((each["key"], each["calls"]) for each in ledger),
                          [(f"booking:{n}:thing.happened:1:webhook:post", 1) for n in (42, 43)])
+        self.assertEqual({each["key"].split(":")[1]: each["message_key"] for each in ledger}, {"42": "lesson-42", "43": None})
         self.assertTrue(all(each["sent_at"] and json.loads(each["body"]) for each in ledger))
         text = self.command("sandbox").stdout
+        self.assertIn("(message lesson-42)", text)
         self.assertIn("1 call  webhook  thing.happened  booking:42:thing.happened:1:webhook:", text)
         self.assertEqual(ledger, engine.request("GET", "/api/v1/sandbox/messages")[1]["messages"])
 

@@ -68,6 +68,18 @@ class Secrets:
             self.assertNotIn(TOKEN.encode(), dump.stdout)
             self.assertIn(b"thing.happened", dump.stdout)
 
+    def test_the_row_of_the_outbox_is_sealed_too(self):
+        self.command("keys", "seal", "new")
+        engine = self.start("--roles", "api")  # nobody takes it from there
+        self.send(engine, secret={"token": TOKEN})
+        [row] = self.store.query("SELECT * FROM postrider.outbox")
+        columns = [bytes(each) if isinstance(each, memoryview) else str(each).encode() for each in row]
+        self.assertFalse([each for each in columns if TOKEN.encode() in each])
+        [box] = self.store.query("SELECT sealed FROM postrider.outbox")[0]
+        box = bytes(box) if isinstance(box, memoryview) else base64.b64decode(box)
+        [(_, private)] = self.private_keys()
+        self.assertEqual(json.loads(foreign_open(private, box)), {"token": TOKEN})
+
     def test_boxes_that_the_producer_made_are_taken_as_they_are(self):
         self.command("keys", "seal", "new")
         engine = self.start()

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import harness
@@ -104,6 +105,87 @@ class Spine:
         self.command("dispatch", "--message", message)
         wait_for("delivered", lambda: self.notification(engine, message)["status"] == "delivered")
 
+    def hold_calls(self):
+        """The provider takes the calls and answers none until it is told to, and then 503."""
+        self.policy = 'kind = "fixed"\ninterval = "200ms"\nmax_attempts = 20\ntimeout = "60s"'
+        self.configure()
+        answer = threading.Event()
+        self.addCleanup(answer.set)
+        self.provider.answer = lambda call: (answer.wait(60), (503, b"busy"))[1]
+        return answer
+
+    def test_what_is_cancelled_while_it_is_being_sent_is_not_tried_again(self):
+        answer = self.hold_calls()
+        engine = self.start()
+        by_api, by_command = self.send(engine), self.send(engine, entity_id="b-7")
+        wait_for("both are called", lambda: len(self.provider.calls) == 2)
+        status, done = engine.request("POST", f"/api/v1/notifications/{by_api}/cancel", {"why": "the test"})
+        self.assertEqual((status, done["changed"], done["marked"]), (200, 1, 1), done)
+        self.assertIn("not tried again: 1", self.command("cancel", "--entity", "b-7", "--why", "the test").stdout)
+        [delivery] = self.notification(engine, by_api)["deliveries"]
+        self.assertEqual((delivery["state"], delivery["reason"]["code"]), ("sending", "cancelled_by_operator"))
+        self.assertIn("it is not tried again", self.command("explain", by_api).stdout)
+        answer.set()
+        for message, reason in (by_api, "cancelled_by_operator"), (by_command, "cancelled_with_entity"):
+            wait_for("cancelled", lambda: self.notification(engine, message)["status"] == "cancelled")  # pylint: disable=cell-var-from-loop
+            [delivery] = self.notification(engine, message)["deliveries"]
+            self.assertEqual((delivery["reason"]["code"], delivery["detail"], len(delivery["attempts"])), (reason, "the test", 1))
+        time.sleep(1)
+        self.assertEqual(len(self.provider.calls), 2)
+
+    def test_no_transaction_is_open_while_a_provider_is_called(self):
+        self.hold_calls()
+        engine = self.start()
+        self.send(engine)
+        wait_for("it is called", lambda: self.provider.calls)
+        time.sleep(0.5)
+        # Heartbeats and looks for work come and go: of many looks most must find nothing open, none of them for long.
+        looks = [time.sleep(0.05) or self.store.has_open_transaction() for _ in range(20)]
+        self.assertLess(sum(looks), 10, looks)
+        self.assertEqual(len(self.provider.calls), 1, "the call was open all the time")
+
+    def test_what_was_cancelled_while_it_was_being_sent_stays_so_when_its_node_dies(self):
+        answer = self.hold_calls()
+        engine = self.start()
+        message, other = self.send(engine), self.send(engine)
+        wait_for("both are called", lambda: len(self.provider.calls) == 2)
+        self.assertIn("1 being sent: not tried again", self.command("cancel", message).stdout)
+        engine.kill()
+        self.provider.answer = lambda call: (200, b"{}")
+        answer.set()
+        engine = self.start()
+        wait_for("the other one is repeated", lambda: self.notification(engine, other)["status"] == "delivered", 60)
+        wait_for("cancelled", lambda: self.notification(engine, message)["status"] == "cancelled")
+        [delivery] = self.notification(engine, message)["deliveries"]
+        self.assertEqual([each["outcome"] for each in delivery["attempts"]], ["unclear"])
+        self.assertEqual(self.provider.effects()[message], 1)
+
+    def test_dispatch_reaches_a_message_to_a_list_that_is_due_later(self):
+        engine = self.start()
+        self.assertEqual(engine.request("PUT", "/api/v1/lists/hooks", {})[0], 201)
+        member = {"channel": "webhook", "address": self.provider.url}
+        self.assertLess(engine.request("POST", "/api/v1/lists/hooks/members", {"members": [member]})[0], 300)
+        message = self.send(engine, channel="webhook", list="hooks", body="{}", due_at="2099-01-01T00:00:00Z")
+        wait_for("it waits", lambda: self.notification(engine, message)["next_attempt_at"])
+        self.assertIn("1 matching, 0 changed (dry run)", self.command("dispatch", "--message", message, "--dry-run").stdout)
+        self.assertIn("1 matching, 1 changed", self.command("dispatch", "--message", message).stdout)
+        wait_for("delivered", lambda: self.notification(engine, message)["status"] == "delivered")
+
+    def test_the_command_tells_once_more_what_was_told(self):
+        engine = self.start()
+        first = self.send(engine, entity_id="b-7", payload={"n": 1})
+        wait_for("delivered", lambda: self.notification(engine, first)["status"] == "delivered")
+        again = json.loads(self.command("--json", "resend", "b-7", "--channel", "webhook", "--request-id", "r-1", "--why", "asked").stdout)
+        self.assertEqual((again["idempotency_key"], again["duplicate"]), ("manual:b-7:webhook:event:r-1", False))
+        wait_for("told again", lambda: self.notification(engine, again["id"])["status"] == "delivered")
+        self.assertEqual(len(self.provider.calls), 2)
+        repeated = self.command("resend", "b-7", "--channel", "webhook", "--request-id", "r-1")
+        self.assertEqual((repeated.stdout.strip(), repeated.stderr.count("nothing new")), (again["id"], 1))
+        self.assertEqual(self.notification(engine, first)["deliveries"][0]["attempt_count"], 1, "the first stays as it is")
+        self.assertEqual([row[:2] for row in self.store.query("SELECT action, why, actor FROM postrider.audit")], [("resend", "asked")])
+        self.assertIn("nothing was written about b-8", self.command("resend", "b-8", "--channel", "webhook", code=1).stderr)
+        self.assertIn("is not a channel", self.command("resend", "b-7", "--channel", "smoke", code=1).stderr)
+
     def test_an_expired_message_is_never_sent(self):
         self.provider.answer = lambda call: (503, b"")
         engine = self.start()
@@ -142,7 +224,7 @@ class Spine:
         engine = self.start()
         message = self.send(engine)
         self.wait_settled()
-        for command in ["serve", "migrate", "send", "show", "list", "explain", "retry", "discard", "cancel", "replay", "dispatch", "keys",
+        for command in ["serve", "migrate", "send", "show", "list", "explain", "retry", "discard", "cancel", "replay", "dispatch", "resend", "keys",
                         "doctor", "config", "version"]:
             self.assertIn("--help", self.command(command, "--help").stdout)
         for arguments in [["list"], ["show", message], ["explain", message], ["doctor"], ["config", "check"], ["version"], ["keys", "list"],

@@ -2,6 +2,8 @@
 """Stored templates from outside: made by HTTP and by folders of files, used by real events, versioned, scoped, previewed."""
 import os
 import pathlib
+import re
+import time
 
 import harness
 
@@ -176,6 +178,25 @@ class Templates:
         self.assertEqual(engine.request("GET", "/api/v1/templates")[1], before)
         shown = self.command("templates", "show", str(before["templates"][0]["id"])).stdout
         self.assertIn("scope: listing/a/b", shown)
+
+    def test_one_that_cannot_be_used_is_told_in_the_log_once_and_by_the_doctor(self):
+        engine = self.start()
+        self.make(engine)
+        self.assertRegex(self.command("doctor").stdout, "(?m)^good +templates +1 can be used")
+        self.store.run("UPDATE postrider.template_text SET body = 'Dear {{#guestName}}' WHERE locale = 'en-US'")  # as no API would
+        self.store.run("UPDATE postrider.catalog SET version = version + 1")
+        told = "a stored template cannot be used: template made: body \\(en-US\\)"
+        harness.wait_for("the log says so", lambda: re.search(told, engine.text()))
+        self.assertRegex(self.command("doctor", code=1).stdout, "(?m)^WRONG +templates +stored template made: body \\(en-US\\)")
+        message = self.send(engine, type="booking.made", payload={"guestEmail": "ada@example.org"})
+        harness.wait_for("it failed", lambda: self.notification(engine, message)["reason"]["code"] == "template_not_found")
+        time.sleep(2.5)
+        self.assertEqual(len(re.findall(told, engine.text())), 1)
+        self.store.run("UPDATE postrider.template_text SET body = 'Dear {{guestName}}' WHERE locale = 'en-US'")
+        self.store.run("UPDATE postrider.catalog SET version = version + 1")
+        harness.wait_for("the log says so", lambda: "all stored templates can be used again" in engine.text())
+        self.assertEqual(self.command("replay", message).returncode, 0)
+        harness.wait_for("it is sent", lambda: self.notification(engine, message)["status"] in ("sent", "delivered"))
 
     def test_a_preview_by_command(self):
         engine = self.start()

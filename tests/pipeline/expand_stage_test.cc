@@ -163,6 +163,28 @@ TEST(ExpandStage, ALargeMessageIsExpandedInChunksUntilItIsDone) {
   EXPECT_EQ(s.count_states(MessageState::Expanding), 0U);
 }
 
+TEST(ExpandStage, AListIsReadWhileNoTransactionIsOpen) {
+  Stage s;
+  ASSERT_TRUE(s.session.save_list(s.now, {.actor = "ada"}, {.tenant = 1, .name = "team"}));
+  std::vector<ListMember> members;
+  for (int i = 0; i < 700; ++i) members.push_back({.channel = Channel::Push, .address = "u" + std::to_string(i)});
+  ASSERT_TRUE(s.session.add_members(s.now, {.actor = "ada"}, 1, "team", members));
+  OutboxRow row;
+  row.tenant = "acme";
+  row.type = "note";
+  row.channel = "push";
+  row.list = "team";
+  row.body = "B";
+  s.database->insert_outbox(row);
+  ASSERT_TRUE(s.stage.turn(s.now));
+  EXPECT_TRUE(s.database->outbox.empty());
+  EXPECT_TRUE(s.database->deliveries.empty());
+  for (int turns = 0; s.stage.work(s.now)->rows != 0;) ASSERT_LT(++turns, 10);
+  EXPECT_EQ(s.database->deliveries.size(), 700U);
+  EXPECT_GE(s.session.lists_read, 2) << "a chunk at a time";
+  EXPECT_EQ(s.session.lists_read_while_deciding, 0);
+}
+
 TEST(ExpandStage, AFailureWhileExpandingWaitsUnderAPolicyAndIsGivenUpWhenThatIsUsedUp) {
   Stage s;
   s.insert_many(600);

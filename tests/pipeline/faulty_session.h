@@ -33,6 +33,8 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> expire_fails = {};
   std::optional<Error> late_fails = {};
   std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
+  int lists_read = 0;
+  int lists_read_while_deciding = 0;  // that is, inside the transaction that takes rows
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
     batches.push_back(rows_max);
@@ -51,7 +53,17 @@ class FaultySession final : public ContentForwards {
       spied(rows);
       if (refused) return Error{ErrorCode::Invalid, "a value cannot be stored"};
     }
-    return real_->expand(now, node, rows_max, decide);
+    return real_->expand(now, node, rows_max, [&](std::span<const OutboxRow> rows) {
+      deciding_ = true;
+      auto decided = decide(rows);
+      deciding_ = false;
+      return decided;
+    });
+  }
+  Result<std::vector<ListMember>> members(TenantId tenant, std::string_view name, const MemberRange& range) override {
+    ++lists_read;
+    lists_read_while_deciding += deciding_ ? 1 : 0;
+    return real_->members(tenant, name, range);
   }
   Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override {
     const bool gives_up = chunk.finished && chunk.deliveries.empty();
@@ -85,7 +97,7 @@ class FaultySession final : public ContentForwards {
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override {
     return real_->record(now, completions);
   }
-  Result<Done> release(Instant now, std::span<const Lease> leases) override { return real_->release(now, leases); }
+  Result<Done> give_back(Instant now, std::span<const Lease> leases) override { return real_->give_back(now, leases); }
   Result<Promoted> promote(Instant now, std::size_t count) override {
     if (promote_fails) return *promote_fails;
     return real_->promote(now, count);
@@ -115,8 +127,8 @@ class FaultySession final : public ContentForwards {
     if (late_fails) return *late_fails;
     return real_->late_deliveries(ids);
   }
-  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override {
-    return real_->message(tenant, id);
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) override {
+    return real_->message(tenant, id, range);
   }
   Result<std::vector<ListItem>> list(const ListFilter& filter) override { return real_->list(filter); }
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
@@ -148,6 +160,7 @@ class FaultySession final : public ContentForwards {
  private:
   StoreSession& real() override { return *real_; }
   std::unique_ptr<StoreSession> real_;
+  bool deciding_ = false;
 };
 
 /// A model store with one node that has joined.

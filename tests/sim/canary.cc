@@ -19,9 +19,9 @@ bool has_canaries() {
 }
 
 std::vector<std::string> canary_names() {
-  return {"ack_before_commit", "no_dedup",          "no_fence",       "no_write_ahead",   "unclear_repeated",
-          "no_call_cap",       "silent_take_over",  "dropped_record", "expiry_ignored",   "lease_ignored",
-          "called_given_back", "late_over_settled", "lost_promotion", "half_an_expansion"};
+  return {"ack_before_commit", "no_dedup",          "no_fence",       "no_write_ahead",    "unclear_repeated",
+          "no_call_cap",       "silent_take_over",  "dropped_record", "expiry_ignored",    "lease_ignored",
+          "called_given_back", "late_over_settled", "lost_promotion", "half_an_expansion", "cancel_forgotten"};
 }
 
 void plant(const std::string& name) { planted() = name; }

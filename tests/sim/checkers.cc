@@ -320,6 +320,22 @@ class NoFalseWord final : public Checker {
   std::set<RowId> effects_;
 };
 
+// What was cancelled is not called again, whoever held it then.
+class CancelledStays final : public Checker {
+ public:
+  CancelledStays() : Checker("cancelled stays") {}
+  void cancelled(RowId delivery, int fence) override { fences_.emplace(delivery, fence); }
+  void call_begins(const CallFacts& call) override {
+    const auto at = fences_.find(call.delivery);
+    if (at != fences_.end() && call.fence > at->second)
+      violated(fmt::format("delivery {} was called with fence {} although it was cancelled at {}", call.delivery,
+                           call.fence, at->second));
+  }
+
+ private:
+  std::map<RowId, int> fences_;
+};
+
 // What cannot become deliveries says so.
 class RefusedIsTold final : public Checker {
  public:
@@ -359,6 +375,7 @@ std::vector<std::unique_ptr<Checker>> all_checkers(const Rules& rules) {
   all.push_back(std::make_unique<LeaseHonoured>());
   all.push_back(std::make_unique<Idempotent>());
   all.push_back(std::make_unique<NoFalseWord>());
+  all.push_back(std::make_unique<CancelledStays>());
   all.push_back(std::make_unique<RefusedIsTold>());
   return all;
 }

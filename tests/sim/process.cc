@@ -212,7 +212,7 @@ void Process::pump_writes() {
       });
       return;
     }
-    const bool released = records_session_->release(now(), job.release).has_value();
+    const bool released = records_session_->give_back(now(), job.release).has_value();
     later(released ? store_takes() : kStorePause, [this, released] {
       writes_busy_ = false;
       put(event::ReleaseDone{released});

@@ -97,8 +97,8 @@ Result<std::vector<Recorded>> SimSession::record(Instant now, std::span<const Co
   });
 }
 
-Result<Done> SimSession::release(Instant now, std::span<const Lease> leases) {
-  return write("release", [&] { return real_->release(now, leases); });
+Result<Done> SimSession::give_back(Instant now, std::span<const Lease> leases) {
+  return write("give back", [&] { return real_->give_back(now, leases); });
 }
 
 Result<QueueStore::Promoted> SimSession::promote(Instant now, std::size_t count) {

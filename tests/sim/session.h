@@ -28,7 +28,7 @@ class SimSession final : public ContentForwards {
   Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
-  Result<Done> release(Instant now, std::span<const Lease> leases) override;
+  Result<Done> give_back(Instant now, std::span<const Lease> leases) override;
   Result<Promoted> promote(Instant now, std::size_t count) override;
   Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count) override;
   Result<std::size_t> expire(Instant now, std::size_t count) override;
@@ -45,8 +45,8 @@ class SimSession final : public ContentForwards {
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override {
     return real_->providers(names);
   }
-  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override {
-    return real_->message(tenant, id);
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) override {
+    return real_->message(tenant, id, range);
   }
   Result<std::vector<ListItem>> list(const ListFilter& filter) override { return real_->list(filter); }
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,

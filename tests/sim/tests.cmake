@@ -11,7 +11,7 @@ if(NOT POSTRIDER_SANITIZE)
   # A checker that finds nothing proves nothing: each planted bug must be found, within fewer seeds than are run above.
   foreach(canary ack_before_commit no_dedup no_fence no_write_ahead unclear_repeated no_call_cap silent_take_over
                  dropped_record expiry_ignored lease_ignored called_given_back late_over_settled lost_promotion
-                 half_an_expansion)
+                 half_an_expansion cancel_forgotten)
     add_test(NAME sim.canary.${canary} COMMAND postrider-sim-canaries --canary ${canary} --seeds 1000)
     set_tests_properties(sim.canary.${canary} PROPERTIES LABELS "sim;slow" TIMEOUT 300
       PASS_REGULAR_EXPRESSION "replay: postrider-sim-canaries --canary ${canary}")

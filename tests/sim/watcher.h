@@ -48,6 +48,8 @@ class Checker {
   /// The database committed a lease.
   virtual void leased(const Claim&, NodeId) {}
   virtual void recorded(const Completion&, Recorded) {}
+  /// An operator was told that it is cancelled, or will not be tried again; it had been handed out with this fence.
+  virtual void cancelled(RowId /*delivery*/, int /*fence*/) {}
   /// The first byte of a call leaves.
   virtual void call_begins(const CallFacts&) {}
   /// The provider did what it was asked to.

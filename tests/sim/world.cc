@@ -246,7 +246,34 @@ void World::plan_trouble() {
   });
 }
 
+// An operator who looks for a moment when something is being sent, or takes whatever is there.
+void World::cancel_one() {
+  std::vector<std::pair<RowId, int>> candidates;
+  const bool held_only = random_.below(3) > 0;
+  for (const auto& [key, row] : database_->queue) {
+    if (key.group.channel != Channel::Expand && (row.node != 0 || !held_only))
+      candidates.emplace_back(row.id, row.fence);
+  }
+  for (const auto& [key, row] : database_->deferred) {
+    if (row.group.channel != Channel::Expand && !held_only) candidates.emplace_back(key.second, row.fence);
+  }
+  if (candidates.empty()) return;
+  const std::pair<RowId, int>& picked = candidates[random_.below(candidates.size())];
+  const RowId id = picked.first;
+  const int fence = picked.second;
+  auto session = std::move(store_.open_session()).value();
+  IdSource ids{0};
+  session->use_ids(ids);
+  set_database_clock();
+  const Acted acted =
+      session->cancel(session->database_now().value(), {.actor = "operator", .why = "sim"}, {&id, 1}).value();
+  if (acted.changed == 0) return;
+  note("cancelled", fmt::format("delivery {} fence {}", id, fence));
+  tell([&](Checker& checker) { checker.cancelled(id, fence); });
+}
+
 void World::trouble() {
+  if (random_.below(6) == 0) cancel_one();
   for (const auto& [owner, process] : std::map<Owner, Process*>{[&] {
          std::map<Owner, Process*> all;
          for (const auto& [id, each] : processes_) all.emplace(id, each.get());

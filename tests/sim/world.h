@@ -77,6 +77,7 @@ class World {
   void repeat_until_answered(int number);
   void plan_trouble();
   void trouble();
+  void cancel_one();
   void heal();
   [[nodiscard]] bool at_rest() const;
   void step();

@@ -7,6 +7,12 @@ namespace postrider {
 class ContentForwards : public StoreSession {
  public:
   Result<AddressedPage> addressed(const AddressedFilter& filter) override { return real().addressed(filter); }
+  Result<std::vector<RowId>> deliveries_of(RowId message, const DeliveryRange& range) override {
+    return real().deliveries_of(message, range);
+  }
+  Result<Acted> dispatch_expand(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override {
+    return real().dispatch_expand(now, action, messages);
+  }
   Result<std::vector<MessageView>> messages(const MessageFilter& filter) override { return real().messages(filter); }
   Result<CancelledEntity> cancel_entity(Instant now, const OperatorAction& action, const EntityRef& entity,
                                         const ExpandDecision& decide) override {

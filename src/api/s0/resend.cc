@@ -1,9 +1,8 @@
 // POST /api/bookings/{id}/resend-notification: the newest of what was told about a booking by a channel is told once
 // more, beside the first, under a key of its own.
-#include <fmt/format.h>
+#include "pipeline/resend.h"
 
-#include <algorithm>
-#include <charconv>
+#include <fmt/format.h>
 
 #include "api/people.h"
 #include "api/resources.h"
@@ -11,13 +10,10 @@
 #include "base/limits.h"
 #include "base/prng.h"
 #include "base/text.h"
-#include "pipeline/accept.h"
 
 namespace postrider::s0 {
 namespace {
 
-constexpr std::size_t kRequestIdBytesMax = 100;
-constexpr std::size_t kLookedAtMax = 50;  // deliveries of the booking, newest first
 constexpr std::string_view kFields = "channel, templateId, requestId and reason";
 
 /// What a body asks for.
@@ -27,13 +23,6 @@ struct Wish {
   std::string request_id = {};
   std::string why = {};
 };
-/// What is written with: a template of the store or of the configuration file, or the first one's own content.
-struct Chosen {
-  std::string name = {};         // as a message names it; empty: its own content
-  std::string id_in_keys = {};   // in the delivery's key
-  std::int64_t template_id = 0;  // of the store
-};
-
 ApiError wrong_field(std::string_view field, std::string_view what) {
   return wrong_item({std::string{field}, std::string{what}});
 }
@@ -102,220 +91,53 @@ std::variant<Wish, ApiError> read_wish(const ApiRequest& request, Instant now) {
   return wish;
 }
 
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number > 0 ? std::optional{number} : std::nullopt;
-}
-
-/// One request's way from the booking to the message that repeats it.
-class Resend {
- public:
-  Resend(const ApiParts& parts, Worker& worker, StoreSession& store, const PeopleRequest& about, const Wish& wish)
-      : parts_(parts), worker_(worker), store_(store), about_(about), wish_(wish) {}
-
-  Answered run(const ApiRequest& request) {
-    if (auto wrong = find_original()) return std::move(*wrong);
-    auto chosen = choose();
-    if (const auto* wrong = std::get_if<ApiError>(&chosen)) return *wrong;
-    chosen_ = std::get<Chosen>(std::move(chosen));
-    Prng random{request.draw};
-    std::vector<OutboxRow> rows;
-    rows.push_back(row());
-    auto prepared = prepare(std::move(rows), parts_.rules, parts_.clock.now(), random);
-    if (const auto* refused = std::get_if<RefusedMessage>(&prepared)) return refusal(refused->refusal);
-    IntakeGroup group = std::get<IntakeGroup>(std::move(prepared));
-    group.front().note = AuditNote{.by = {.actor = about_.by.actor, .why = wish_.why, .tenant = about_.tenant->id},
-                                   .action = "resend",
-                                   .delivery = original_.delivery->delivery.id,
-                                   .detail = key()};
-    const std::vector<IntakeGroup> groups{std::move(group)};
-    const auto admitted = store_.accept(parts_.clock.now(), groups);
-    if (!admitted) return store_failed(worker_, admitted.error());
-    parts_.work_appeared({{Lane::Standard, Channel::Expand, about_.tenant->id}});
-    return answer(admitted->front().front());
-  }
-
- private:
-  // Written with the template that is asked for, if there is one; else the newest by the channel. Not what was itself
-  // told again: the first one stays the first.
-  std::optional<ApiError> find_original() {
-    auto items = store_.list({.tenant = about_.tenant->id,
-                              .channel = wish_.channel,
-                              .entity = about_.name,
-                              .count_max = kLookedAtMax,
-                              .whole = true});
-    if (!items) return store_failed(worker_, items.error());
-    const auto usable = [](const ListItem& item) {
-      return item.delivery && item.message != nullptr && !item.message->is_resend() &&
-             !(item.delivery->delivery.recipient.empty() && item.delivery->delivery.contact.empty());
-    };
-    const auto number = number_in(wish_.template_name);
-    const auto same_template = [&](const ListItem& item) {
-      if (!usable(item)) return false;
-      const Delivery& d = item.delivery->delivery;
-      return number ? d.template_id == *number : d.template_key == wish_.template_name;
-    };
-    auto found = items->end();
-    if (!wish_.template_name.empty()) found = std::find_if(items->begin(), items->end(), same_template);
-    if (found == items->end()) found = std::find_if(items->begin(), items->end(), usable);
-    if (found == items->end()) {
-      return ApiError{
-          .code = ApiErrorCode::NotFound,
-          .message = fmt::format("Nothing was written about this booking by {} to an address that is known.",
-                                 word_of(*wish_.channel))};
-    }
-    original_ = std::move(*found);
-    return std::nullopt;
-  }
-
-  std::variant<Chosen, ApiError> choose() {
-    if (!wish_.template_name.empty()) return choose_named();
-    const Delivery& d = original_.delivery->delivery;
-    const Message& m = *original_.message;
-    if (m.is_direct() && m.template_key.empty() && !m.body.empty()) return Chosen{.id_in_keys = "direct"};
-    if (d.template_id != 0) {
-      const auto stored = store_.template_version(about_.tenant->id, d.template_id, 0);
-      if (stored && stored->active) return of_store(*stored);
-      if (!stored && stored.error().code != ErrorCode::NotFound) return store_failed(worker_, stored.error());
-    }
-    auto in_force = find_stored({.type = d.type});
-    if (const auto* wrong = std::get_if<ApiError>(&in_force)) return *wrong;
-    if (const auto& found = std::get<std::optional<StoredTemplate>>(in_force)) return of_store(*found);
-    if (const Template* of_file = find_in_file()) return Chosen{.name = of_file->key, .id_in_keys = of_file->key};
-    if (d.channel == Channel::Webhook) return Chosen{.id_in_keys = "event"};  // as it was: the event itself
-    return ApiError{.code = ApiErrorCode::NotApplicable,
-                    .message = fmt::format("No template for {} by {} is active; name one, or activate one.", d.type,
-                                           word_of(d.channel))};
-  }
-
-  std::variant<Chosen, ApiError> choose_named() {
-    const auto number = number_in(wish_.template_name);
-    std::optional<StoredTemplate> found;
-    if (number) {
-      auto stored = store_.template_version(about_.tenant->id, *number, 0);
-      if (!stored && stored.error().code != ErrorCode::NotFound) return store_failed(worker_, stored.error());
-      if (stored && stored->channel == wish_.channel) found = std::move(*stored);
-    } else {
-      auto stored = find_stored({.key = wish_.template_name});
-      if (const auto* wrong = std::get_if<ApiError>(&stored)) return *wrong;
-      found = std::get<std::optional<StoredTemplate>>(std::move(stored));
-      const Template* of_file =
-          found ? nullptr : parts_.rules.templates.by_key(about_.tenant->name, wish_.template_name, *wish_.channel, {});
-      if (of_file != nullptr) return Chosen{.name = of_file->key, .id_in_keys = of_file->key};
-    }
-    if (!found) {
-      return ApiError{.code = ApiErrorCode::NotFound,
-                      .message = fmt::format("There is no such template for {}.", word_of(*wish_.channel)),
-                      .field = "templateId"};
-    }
-    if (!found->active) {
-      return ApiError{
-          .code = ApiErrorCode::NotApplicable, .message = "This template is not active.", .field = "templateId"};
-    }
-    return of_store(*found);
-  }
-
-  static Chosen of_store(const StoredTemplate& stored) {
-    return {.name = fmt::format("#{}", stored.id), .id_in_keys = std::to_string(stored.id), .template_id = stored.id};
-  }
-
-  // For all of the tenant's, not for one thing: the tenant's own before the common one.
-  std::variant<std::optional<StoredTemplate>, ApiError> find_stored(TemplateFilter filter) {
-    filter.tenant = about_.tenant->id;
-    filter.channel = wish_.channel;
-    filter.active = true;
-    auto stored = store_.templates(filter);
-    if (!stored) return store_failed(worker_, stored.error());
-    std::optional<StoredTemplate> best;
-    for (StoredTemplate& each : *stored) {
-      if (each.scope_type.empty() && (!best || each.tenant != 0)) best = std::move(each);
-    }
-    return best;
-  }
-
-  [[nodiscard]] const Template* find_in_file() const {
-    const Delivery& d = original_.delivery->delivery;
-    const TemplateSet& all = parts_.rules.templates;
-    if (const Template* same = all.by_key(about_.tenant->name, d.template_key, d.channel, {})) return same;
-    const auto known = all.for_event(about_.tenant->name, d.type, {});
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const Template* t) { return t->channel == d.channel; });
-    return found == known.end() ? nullptr : *found;
-  }
-
-  [[nodiscard]] std::string key() const {
-    return fmt::format("{}{}:{}:{}:{}", Message::kResendPrefix, about_.name, to_text(*wish_.channel),
-                       chosen_.id_in_keys, wish_.request_id);
-  }
-
-  // What was told, to whom it was told; when is now.
-  [[nodiscard]] OutboxRow row() const {
-    const Message& m = *original_.message;
-    const Delivery& d = original_.delivery->delivery;
-    OutboxRow row;
-    row.tenant = about_.tenant->name;
-    row.topic = m.topic;
-    row.type = m.type;
-    row.entity_id = m.entity_id;
-    row.version = m.version;
-    row.idempotency_key = key();
-    row.payload = m.payload;
-    row.lane = m.lane ? to_text(*m.lane) : "";
-    row.category = m.category;
-    row.locale = m.locale;
-    row.origin = m.origin;
-    row.correlation_id = m.correlation_id;
-    row.schema_version = m.schema_version;
-    row.expires_at = m.expires_at ? format_instant(*m.expires_at) : "";
-    row.type_data = m.type_data;
-    row.channel = to_text(d.channel);
-    row.recipient = d.recipient;
-    row.contact = d.contact;
-    row.template_key = chosen_.name;
-    if (chosen_.name.empty()) {
-      row.subject = m.subject;
-      row.body = m.body;
-    }
-    return row;
-  }
-
-  static ApiError refusal(const Refusal& refused) {
-    if (refused.reason == Reason::Expired) {
-      return {.code = ApiErrorCode::Expired,
-              .message = "What was told has expired: it is not told again.",
-              .reason = std::string{code_of(refused.reason)}};
-    }
-    return {.code = ApiErrorCode::InvalidMessage,
-            .message = fmt::format("{} {}. Nothing was stored.", refused.field, refused.detail),
-            .field = refused.field,
+ApiError refusal(const Refusal& refused) {
+  if (refused.reason == Reason::Expired) {
+    return {.code = ApiErrorCode::Expired,
+            .message = "What was told has expired: it is not told again.",
             .reason = std::string{code_of(refused.reason)}};
   }
+  return {.code = ApiErrorCode::InvalidMessage,
+          .message = fmt::format("{} {}. Nothing was stored.", refused.field, refused.detail),
+          .field = refused.field,
+          .reason = std::string{code_of(refused.reason)}};
+}
 
-  // The key has everything in it that was asked for: the same one again is the same request, whatever came between.
-  [[nodiscard]] HttpOut answer(const Admitted& admitted) const {
-    const bool repeated = admitted.verdict != Admission::New;
-    JsonWriter json;
-    json.begin_object();
-    json.member("id", format_uuid(admitted.first)).member("requestId", wish_.request_id);
-    json.member("bookingId", about_.name).member("channel", word_of(*wish_.channel));
-    json.key("templateId");
-    chosen_.template_id != 0 ? json.value(chosen_.template_id) : json.null();
-    json.member("idempotencyKey", key());
-    json.member("resendOf", std::to_string(original_.delivery->delivery.id));
-    json.member("status", "Pending").member("duplicate", repeated);
-    json.end_object();
-    return json_answer(json.take(), repeated ? 200 : 202);
+ApiError not_resent(Worker& worker, const NotResent& why, Channel channel) {
+  switch (why.why) {
+    case NotResent::Why::NothingTold:
+      return {.code = ApiErrorCode::NotFound,
+              .message = fmt::format("Nothing was written about this booking by {} to an address that is known.",
+                                     word_of(channel))};
+    case NotResent::Why::NoTemplate:
+      return {.code = ApiErrorCode::NotApplicable,
+              .message = fmt::format("No template for {} by {} is active; name one, or activate one.", why.type,
+                                     word_of(channel))};
+    case NotResent::Why::UnknownTemplate:
+      return {.code = ApiErrorCode::NotFound,
+              .message = fmt::format("There is no such template for {}.", word_of(channel)),
+              .field = "templateId"};
+    case NotResent::Why::InactiveTemplate:
+      return {.code = ApiErrorCode::NotApplicable, .message = "This template is not active.", .field = "templateId"};
+    case NotResent::Why::Refused: return refusal(why.refusal);
+    case NotResent::Why::Store: return store_failed(worker, why.error);
   }
+  POSTRIDER_DIE("a cause outside its enum");
+}
 
-  const ApiParts& parts_;
-  Worker& worker_;
-  StoreSession& store_;
-  const PeopleRequest& about_;
-  const Wish& wish_;
-  ListItem original_;
-  Chosen chosen_;
-};
+HttpOut resent_answer(const Resent& resent, const ResendWish& wish) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("id", format_uuid(resent.admitted.first)).member("requestId", wish.request_id);
+  json.member("bookingId", wish.entity).member("channel", word_of(wish.channel));
+  json.key("templateId");
+  resent.template_id != 0 ? json.value(resent.template_id) : json.null();
+  json.member("idempotencyKey", resent.key);
+  json.member("resendOf", std::to_string(resent.original));
+  json.member("status", "Pending").member("duplicate", resent.repeated());
+  json.end_object();
+  return json_answer(json.take(), resent.repeated() ? 200 : 202);
+}
 
 }  // namespace
 
@@ -326,7 +148,19 @@ Answered resend_notification(const ApiParts& parts, Worker& worker, const ApiReq
   if (const auto* wrong = std::get_if<ApiError>(&wish)) return *wrong;
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  return Resend{parts, worker, **session, std::get<PeopleRequest>(about), std::get<Wish>(wish)}.run(request);
+  const auto& who = std::get<PeopleRequest>(about);
+  const auto& asked = std::get<Wish>(wish);
+  const ResendWish wanted{.tenant = *who.tenant,
+                          .entity = who.name,
+                          .channel = *asked.channel,
+                          .template_name = asked.template_name,
+                          .request_id = asked.request_id,
+                          .by = {.actor = who.by.actor, .why = asked.why, .tenant = who.tenant->id}};
+  Prng random{request.draw};
+  const auto done = resend(**session, parts.rules, wanted, parts.clock.now(), random);
+  if (const auto* why = std::get_if<NotResent>(&done)) return not_resent(worker, *why, wanted.channel);
+  parts.work_appeared({{Lane::Standard, Channel::Expand, who.tenant->id}});
+  return resent_answer(std::get<Resent>(done), wanted);
 }
 
 }  // namespace postrider::s0

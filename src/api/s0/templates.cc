@@ -143,10 +143,8 @@ Answered list_message_templates(const ApiParts& parts, Worker& worker, const Api
 
 Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant", "language"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto found = r.find(std::get<std::int64_t>(id), 0);
+  if (auto wrong = r.open_one({"tenant", "language"})) return std::move(*wrong);
+  const auto found = r.find();
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   const auto& entry = std::get<StoredTemplate>(found);
   const TemplateSource source = source_of(entry, parts.rules);
@@ -163,12 +161,11 @@ Answered get_message_template(const ApiParts& parts, Worker& worker, const ApiRe
 Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto body = read_object(request.in, kS0Fields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
+  if (auto wrong = r.read_body(kS0Fields)) return std::move(*wrong);
   const Tenant& tenant = r.writing_tenant(r.tenant().value_or(0));
   Wanted wanted;
   if (r.tenant()) wanted.source.tenant = tenant.name;
-  if (auto wrong = read_wanted(std::get<JsonDocument>(body).root(), wanted)) return std::move(*wrong);
+  if (auto wrong = read_wanted(r.body(), wanted)) return std::move(*wrong);
   if (!wanted.body) return wrong_template("body", "is missing");
   if (wanted.language.empty()) wanted.language = tenant.writing.locale;
   auto same = find_same(r, wanted.source);
@@ -188,19 +185,14 @@ Answered post_message_template(const ApiParts& parts, Worker& worker, const ApiR
 
 Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto body = read_object(request.in, kS0Fields);
-  if (const auto* wrong = std::get_if<ApiError>(&body)) return *wrong;
-  const auto found = r.find(std::get<std::int64_t>(id), 0);
+  if (auto wrong = r.open_one({"tenant"})) return std::move(*wrong);
+  if (auto wrong = r.read_body(kS0Fields)) return std::move(*wrong);
+  const auto found = r.find();
   if (const auto* wrong = std::get_if<ApiError>(&found)) return *wrong;
   const auto& entry = std::get<StoredTemplate>(found);
   const TemplateSource before = source_of(entry, parts.rules);
   Wanted wanted{.source = before};
-  if (auto wrong = read_wanted(std::get<JsonDocument>(body).root(), wanted)) return std::move(*wrong);
-  if (!wanted.source.is(before))
-    return wrong_template("key, channel and scope", "stay as they are: make a new template for another");
+  if (auto wrong = read_wanted(r.body(), wanted)) return std::move(*wrong);
   const Tenant& tenant = r.writing_tenant(entry.tenant);
   if (wanted.language.empty()) {
     const TextSource* shown = text_shown(before, {}, tenant);
@@ -208,22 +200,20 @@ Answered put_message_template(const ApiParts& parts, Worker& worker, const ApiRe
   }
   TemplateSource source = wanted.source;
   put_text(wanted, source);
-  const auto saved = r.save(source, entry.id);
+  const auto saved = r.change(before, source);
   if (const auto* wrong = std::get_if<ApiError>(&saved)) return *wrong;
   return row_answer(r, std::get<TemplateRequest::Saved>(saved), wanted.language, 200);
 }
 
 Answered delete_message_template(const ApiParts& parts, Worker& worker, const ApiRequest& request) {
   TemplateRequest r{parts, worker, request};
-  if (auto wrong = r.open({"tenant"})) return std::move(*wrong);
-  const auto id = read_template_id(request);
-  if (const auto* wrong = std::get_if<ApiError>(&id)) return *wrong;
-  const auto removal = r.remove(std::get<std::int64_t>(id));
+  if (auto wrong = r.open_one({"tenant"})) return std::move(*wrong);
+  const auto removal = r.remove();
   if (const auto* wrong = std::get_if<ApiError>(&removal)) return *wrong;
   const bool gone = std::get<Removal>(removal) == Removal::Deleted;
   return json_answer(JsonWriter{}
                          .begin_object()
-                         .member("id", std::get<std::int64_t>(id))
+                         .member("id", r.id())
                          .member("isActive", false)
                          .member("deleted", gone)
                          .end_object()

@@ -13,6 +13,7 @@ struct EntityStep {
 inline void add(CancelledEntity& all, const CancelledEntity& part) {
   all.messages += part.messages;
   all.deliveries += part.deliveries;
+  all.marked += part.marked;
   for (const auto& [state, count] : part.left) all.left[state] += count;
 }
 
@@ -53,16 +54,20 @@ class EntityCancel {
          find("deliveries_of_entity", entity_.tenant, entity_.id, type_of(entity_), after, kBatchMax)) {
       ++step.looked;
       step.last = id;
-      if (operation_.end_waiting(id, Reason::CancelledWithEntity)) {
-        ++step.done.deliveries;
-      } else if (const auto seen = look_at_delivery(c_, id)) {
-        ++step.done.left[seen->state];
+      switch (operation_.end_delivery(id, Reason::CancelledWithEntity)) {
+        case Ended::Settled: ++step.done.deliveries; break;
+        case Ended::Marked: ++step.done.marked; break;
+        case Ended::No:
+          if (const auto seen = look_at_delivery(c_, id)) ++step.done.left[seen->state];
+          break;
       }
     }
     return step;
   }
 
  private:
+  using Ended = typename Operation<Connection>::Ended;
+
   template <class... Arguments>
   std::vector<RowId> find(std::string_view statement, const Arguments&... arguments) {
     std::vector<RowId> found;

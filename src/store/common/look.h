@@ -15,7 +15,7 @@ std::string provider_name(Connection& c, std::int64_t id) {
   return rows.next() ? rows.text(0) : "";
 }
 
-// Columns from `from`: attempt, node, provider, claimed_at.
+// Columns from `from`: attempt, node, provider, claimed_at, cancel_reason, cancel_why.
 template <class Connection, class Rows>
 void read_queue_place(Connection& c, const Rows& rows, int from, DeliveryView& view) {
   const bool held = rows.integer(from + 1) != 0;
@@ -25,6 +25,9 @@ void read_queue_place(Connection& c, const Rows& rows, int from, DeliveryView& v
   if (!held) return;
   view.since = rows.maybe_instant(from + 3);
   view.provider = provider_name(c, rows.integer(from + 2));
+  if (rows.is_null(from + 4)) return;
+  view.reason = rows.reason(from + 4);
+  view.detail = rows.text(from + 5);
 }
 
 template <class Connection>

@@ -34,17 +34,28 @@ class Operation {
     note("discard", nullptr, id, parked->was);
   }
 
-  void cancel(RowId id) { (void)end_waiting(id, Reason::CancelledByOperator); }
+  void cancel(RowId id) { (void)end_delivery(id, Reason::CancelledByOperator); }
 
-  /// False: it was not waiting, and nothing was changed.
-  bool end_waiting(RowId id, Reason reason) {
+  enum class Ended : std::uint8_t { No, Settled, Marked };
+  /// No: it had ended or is parked, or was marked before, and nothing was changed.
+  Ended end_delivery(RowId id, Reason reason) {
     const auto group = find_group(id);
-    if (!group || !allows(group->tenant)) return false;
-    const bool retrying = c_.use("deferred_drop").run(id) == 1;
-    if (!retrying && !drop_waiting(c_, *group, id)) return false;
-    settler_.settle({id, group->tenant, DeliveryState::Cancelled, reason, action_.why});
-    note("cancel", nullptr, id, retrying ? "was retrying" : "was queued");
-    return true;
+    if (!group || !allows(group->tenant) || c_.use("is_settled").any(id)) return Ended::No;
+    // It goes from the queue to the deferred and back while we look: looked at twice, it cannot slip by.
+    for (int look = 0; look < 2; ++look) {
+      const bool retrying = c_.use("deferred_drop").run(id) == 1;
+      if (retrying || drop_waiting(c_, *group, id)) {
+        settler_.settle({id, group->tenant, DeliveryState::Cancelled, reason, action_.why});
+        note("cancel", nullptr, id, retrying ? "was retrying" : "was queued");
+        return Ended::Settled;
+      }
+      if (mark_held(*group, id, reason)) {
+        note("cancel", nullptr, id, "was being sent: it is not tried again");
+        ++acted_.marked;
+        return Ended::Marked;
+      }
+    }
+    return Ended::No;
   }
 
   /// A message that is still to be expanded. Whoever holds that work loses it: a chunk is written under its lease or
@@ -81,6 +92,32 @@ class Operation {
              Reason::DispatchedByOperator, row.expires_at, "");
     appeared(row);
     note("dispatch", nullptr, id, "was retrying");
+  }
+
+  void dispatch_expand(const Uuid& uuid) {
+    const auto found = find_message(c_, action_.tenant, uuid);
+    if (!found) return;
+    QueueRow row{.channel = Channel::Expand, .id = found->id};
+    std::string detail;
+    {
+      auto rows = c_.use("deferred_expand_of").query(found->id);
+      if (!rows.next() || rows.instant(0) <= now_) return;
+      row.lane = rows.one_of(1, Lane::Priority, Lane::Bulk);
+      row.tenant = rows.template number<TenantId>(2);
+      row.fence = rows.template number<int>(3);
+      row.attempt = rows.template number<int>(4);
+      detail = rows.text(5);
+    }
+    c_.use("deferred_drop_expand").run(found->id);
+    c_.use("deferred_add")
+        .run(now_, row.id, row.lane, row.channel, row.tenant, row.fence, row.attempt, row.guarantee,
+             Reason::DispatchedByOperator, nullptr, detail);
+    auto state = find_state(c_, found->id, "message_state_locked").value_or(StoredState{.tenant = row.tenant});
+    const std::string was = fmt::format("was {}: {}", to_text(state.state), code_of(state.reason));
+    state.reason = Reason::DispatchedByOperator;
+    put_state(c_, found->id, state);
+    appeared(row);
+    note("dispatch", found->id, nullptr, was);
   }
 
   void replay(const Uuid& uuid) {
@@ -128,6 +165,14 @@ class Operation {
   };
 
   [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
+
+  bool mark_held(const QueueGroup& group, RowId id, Reason reason) {
+    if (c_.use("queue_mark_at_id").run(group.lane, group.channel, group.tenant, id, reason, action_.why) == 1)
+      return true;
+    const auto position = c_.use("queue_find_held").integer(group.lane, group.channel, group.tenant, id);
+    return position &&
+           c_.use("queue_mark").run(group.lane, group.channel, group.tenant, *position, id, reason, action_.why) == 1;
+  }
 
   // Columns from `from`: tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires_at.
   template <class Rows>

@@ -29,15 +29,41 @@ std::optional<MessageView> look_at_message_alone(Connection& c, RowId id) {
 }
 
 template <class Connection>
-std::optional<MessageView> look_at_message(Connection& c, RowId id) {
+std::vector<RowId> delivery_ids(Connection& c, RowId message, const DeliveryRange& range) {
+  std::vector<RowId> ids;
+  auto rows = c.use("deliveries_of_message").query(message, range.after, range.count_max);
+  while (rows.next()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
+template <class Connection>
+DeliveryCounts count_deliveries(Connection& c, RowId message) {
+  DeliveryCounts counts;
+  {
+    auto rows = c.use("count_deliveries").query(message);
+    while (rows.next()) {
+      const auto state = rows.one_of(0, DeliveryState::Queued, DeliveryState::Expired);
+      const auto count = rows.template number<std::size_t>(1);
+      counts.by_state[state] = count;
+      counts.total += count;
+      counts.scheduled += rows.template number<std::size_t>(2);
+    }
+  }
+  const auto queued = counts.by_state.find(DeliveryState::Queued);
+  if (queued == counts.by_state.end()) return counts;
+  const auto sending = static_cast<std::size_t>(c.use("count_sending").integer(message).value_or(0));
+  if (sending > 0) counts.by_state[DeliveryState::Sending] = sending;
+  queued->second -= std::min(queued->second, sending);
+  if (queued->second == 0) counts.by_state.erase(queued);
+  return counts;
+}
+
+template <class Connection>
+std::optional<MessageView> look_at_message(Connection& c, RowId id, const DeliveryRange& range) {
   auto view = look_at_message_alone(c, id);
   if (!view) return view;
-  std::vector<RowId> ids;
-  {
-    auto rows = c.use("deliveries_of_message").query(id);
-    while (rows.next()) ids.push_back(rows.integer(0));
-  }
-  for (const RowId delivery : ids) {
+  view->counts = count_deliveries(c, id);
+  for (const RowId delivery : delivery_ids(c, id, range)) {
     auto seen = look_at_delivery(c, delivery);
     if (!seen) continue;
     seen->tries = look_at_attempts(c, delivery);
@@ -68,10 +94,11 @@ std::optional<MessageView> look_in_outbox(Connection& c, std::optional<TenantId>
 }
 
 template <class Connection>
-std::optional<MessageView> story_of(Connection& c, std::optional<TenantId> tenant, const Uuid& id) {
+std::optional<MessageView> story_of(Connection& c, std::optional<TenantId> tenant, const Uuid& id,
+                                    const DeliveryRange& range) {
   const auto found = find_message(c, tenant, id);
   if (found) {
-    if (auto seen = look_at_message(c, found->id)) return seen;
+    if (auto seen = look_at_message(c, found->id, range)) return seen;
   }
   return look_in_outbox(c, tenant, id, found ? std::optional{found->id} : std::nullopt);
 }

@@ -30,6 +30,10 @@ struct QueueKey {
   std::int64_t position = 0;
   auto operator<=>(const QueueKey&) const = default;
 };
+struct CancelMark {
+  Reason reason = Reason::CancelledByOperator;
+  std::string why = {};
+};
 struct QueueRow {
   RowId id = 0;
   NodeId node = 0;
@@ -39,6 +43,7 @@ struct QueueRow {
   Guarantee guarantee = Guarantee::AtLeastOnce;
   std::optional<Instant> claimed_at = {};
   std::optional<Instant> expires_at = {};
+  std::optional<CancelMark> cancelled = {};  // while a node held it
 };
 using DeferredKey = std::pair<Instant, RowId>;
 /// A row of `deferred` and of `parked`; they differ in their key and in what `at` is.

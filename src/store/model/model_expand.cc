@@ -248,6 +248,7 @@ Result<std::vector<ExpandWork>> ModelSession::claim_expand(Instant now, NodeId n
     if (state == db->states.end()) continue;
     work.back().cursor = state->second.cursor;
     work.back().as_of = state->second.as_of;
+    work.back().dispatched = state->second.reason == Reason::DispatchedByOperator;
   }
   return work;
 }

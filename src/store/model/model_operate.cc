@@ -27,16 +27,17 @@ class Operation {
     note("discard", std::nullopt, id, was(*parked));
   }
 
-  void cancel(RowId id) { (void)end_waiting(id, Reason::CancelledByOperator); }
+  void cancel(RowId id) { (void)end_delivery(id, Reason::CancelledByOperator); }
 
-  bool end_waiting(RowId id, Reason reason) {
+  enum class Ended : std::uint8_t { No, Settled, Marked };
+  Ended end_delivery(RowId id, Reason reason) {
     const auto delivery = db_.deliveries.find(id);
-    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return false;
+    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return Ended::No;
     const bool retrying = db_.take_deferred(id).has_value();
-    if (!retrying && !db_.drop_waiting(id)) return false;
+    if (!retrying && !db_.drop_waiting(id)) return mark_held(id, reason);
     db_.settle(id, {delivery->second.tenant, DeliveryState::Cancelled, reason, action_.why, now_});
     note("cancel", std::nullopt, id, retrying ? "was retrying" : "was queued");
-    return true;
+    return Ended::Settled;
   }
 
   bool end_expansion(RowId message, Reason reason) {
@@ -67,6 +68,25 @@ class Operation {
     note("dispatch", std::nullopt, id, "was retrying");
   }
 
+  void dispatch_expand(const Uuid& uuid) {
+    const auto found = find_message(uuid);
+    if (!found) return;
+    const auto due = db_.due_of.find(found->first);
+    if (due == db_.due_of.end() || due->second <= now_) return;
+    const auto at = db_.deferred.find({due->second, found->first});
+    if (at->second.group.channel != Channel::Expand) return;
+    WaitingRow row = std::move(at->second);
+    db_.deferred.erase(at);
+    db_.due_of.erase(due);
+    row.reason = Reason::DispatchedByOperator;
+    groups_.insert(row.group);
+    StateRow& state = db_.states.try_emplace(found->first, StateRow{.tenant = row.group.tenant}).first->second;
+    const std::string before = fmt::format("was {}: {}", to_text(state.state), code_of(state.reason));
+    state.reason = Reason::DispatchedByOperator;
+    db_.defer(now_, found->first, std::move(row));
+    note("dispatch", found->first, std::nullopt, before);
+  }
+
   void replay(const Uuid& uuid) {
     const auto found = find_message(uuid);
     if (!found) return;
@@ -95,6 +115,15 @@ class Operation {
 
  private:
   [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
+
+  Ended mark_held(RowId id, Reason reason) {
+    const auto at = db_.find_queued(id);
+    if (at == db_.queue.end() || at->second.node == 0 || at->second.cancelled) return Ended::No;
+    at->second.cancelled = CancelMark{reason, action_.why};
+    note("cancel", std::nullopt, id, "was being sent: it is not tried again");
+    ++acted_.marked;
+    return Ended::Marked;
+  }
 
   std::optional<WaitingRow> take_parked(RowId id) {
     const auto at = db_.parked.find(id);
@@ -194,10 +223,10 @@ Result<CancelledEntity> ModelSession::cancel_entity(Instant now, const OperatorA
     for (auto at = first; at != last; ++at) deliveries.insert(at->second);
   }
   for (const RowId id : deliveries) {
-    if (operation.end_waiting(id, Reason::CancelledWithEntity)) {
-      ++all.deliveries;
-    } else {
-      ++all.left[db->state_of(id)];
+    switch (operation.end_delivery(id, Reason::CancelledWithEntity)) {
+      case Operation::Ended::Settled: ++all.deliveries; break;
+      case Operation::Ended::Marked: ++all.marked; break;
+      case Operation::Ended::No: ++all.left[db->state_of(id)]; break;
     }
   }
   return all;
@@ -205,6 +234,11 @@ Result<CancelledEntity> ModelSession::cancel_entity(Instant now, const OperatorA
 Result<Acted> ModelSession::replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) {
   const Held db = hold();
   return operate(Operation{*db, now, action, ids()}, messages, &Operation::replay);
+}
+
+Result<Acted> ModelSession::dispatch_expand(Instant now, const OperatorAction& action, std::span<const Uuid> messages) {
+  const Held db = hold();
+  return operate(Operation{*db, now, action, ids()}, messages, &Operation::dispatch_expand);
 }
 
 Result<Acted> ModelSession::dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {

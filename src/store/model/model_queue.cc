@@ -29,7 +29,7 @@ void note_late(ModelDatabase& db, Instant now, const Completion& completion) {
                    completion.detail, now});
 }
 
-void move_on(ModelDatabase& db, Instant now, const Completion& completion) {
+void move_on(ModelDatabase& db, Instant now, const Completion& completion, const std::optional<CancelMark>& mark) {
   const Lease& l = completion.lease;
   const Verdict& v = completion.verdict;
   const WaitingRow waiting{.group = {l.lane, l.channel, l.tenant},
@@ -40,7 +40,9 @@ void move_on(ModelDatabase& db, Instant now, const Completion& completion) {
                            .detail = completion.detail,
                            .at = now,
                            .expires_at = completion.expires_at};
-  if (v.state == DeliveryState::Retrying) {
+  if (v.state == DeliveryState::Retrying && mark && !canary("cancel_forgotten")) {
+    db.settle(l.id, {l.tenant, DeliveryState::Cancelled, mark->reason, mark->why, now});
+  } else if (v.state == DeliveryState::Retrying) {
     db.defer(v.due_at, l.id, waiting);
   } else if (v.state == DeliveryState::Parked) {
     db.parked.emplace(l.id, waiting);
@@ -61,7 +63,7 @@ Recorded record_one(ModelDatabase& db, Instant now, const Completion& completion
     db.attempts.emplace(AttemptKey{row.id, fence_of_call(completion), 0},
                         AttemptRow{row.attempt, row.node, row.provider, *completion.attempt});
   }
-  move_on(db, now, completion);
+  move_on(db, now, completion, row.cancelled);
   return Recorded::Applied;
 }
 
@@ -122,12 +124,18 @@ Result<std::vector<Recorded>> ModelSession::record(Instant now, std::span<const 
   return answers;
 }
 
-Result<Done> ModelSession::release(Instant, std::span<const Lease> leases) {
+Result<Done> ModelSession::give_back(Instant now, std::span<const Lease> leases) {
   const Held db = hold();
   for (const Lease& lease : leases) {
     const auto at = db->find_held(lease);
     if (at == db->queue.end()) continue;
     QueueRow& row = at->second;
+    if (row.cancelled) {
+      const CancelMark mark = *row.cancelled;
+      db->queue.erase(at);
+      db->settle(lease.id, {lease.tenant, DeliveryState::Cancelled, mark.reason, mark.why, now});
+      continue;
+    }
     row.node = 0;
     row.attempt = std::max(row.attempt - 1, 0);
     row.provider = 0;

@@ -55,6 +55,10 @@ DeliveryView look_at(ModelDatabase& db, RowId id) {
       view.since = row.claimed_at;
       view.provider = db.provider_name(row.provider);
     }
+    if (row.cancelled) {
+      view.reason = row.cancelled->reason;
+      view.detail = row.cancelled->why;
+    }
   }
   return view;
 }
@@ -90,13 +94,27 @@ MessageView look_at_message_alone(ModelDatabase& db, const Message& message) {
   return view;
 }
 
-MessageView look_at_message(ModelDatabase& db, const Message& message) {
-  MessageView view = look_at_message_alone(db, message);
+std::vector<RowId> delivery_ids(const ModelDatabase& db, RowId message, const DeliveryRange& range) {
   std::vector<RowId> ids;
-  const auto [first, last] = db.deliveries_of.equal_range(message.id);
-  for (auto at = first; at != last; ++at) ids.push_back(at->second);
+  const auto [first, last] = db.deliveries_of.equal_range(message);
+  for (auto at = first; at != last; ++at) {
+    if (at->second > range.after) ids.push_back(at->second);
+  }
   std::sort(ids.begin(), ids.end());
-  for (const RowId id : ids) {
+  if (ids.size() > range.count_max) ids.resize(range.count_max);
+  return ids;
+}
+
+MessageView look_at_message(ModelDatabase& db, const Message& message, const DeliveryRange& range) {
+  MessageView view = look_at_message_alone(db, message);
+  const auto [first, last] = db.deliveries_of.equal_range(message.id);
+  for (auto at = first; at != last; ++at) {
+    const DeliveryView each = look_at(db, at->second);
+    ++view.counts.total;
+    ++view.counts.by_state[each.state];
+    if (each.state == DeliveryState::Retrying && each.reason == Reason::Scheduled) ++view.counts.scheduled;
+  }
+  for (const RowId id : delivery_ids(db, message.id, range)) {
     view.deliveries.push_back(look_at(db, id));
     view.deliveries.back().tries = attempts_of(db, id);
   }
@@ -269,11 +287,12 @@ Result<AddressedPage> ModelSession::addressed(const AddressedFilter& filter) {
   return AddressedReader{*db, filter}.page();
 }
 
-Result<MessageView> ModelSession::message(std::optional<TenantId> tenant, const Uuid& id) {
+Result<MessageView> ModelSession::message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) {
   const Held db = hold();
   const auto found = find_message(*db, tenant, id);
   if (found) {
-    if (const auto at = db->messages.find(*found); at != db->messages.end()) return look_at_message(*db, at->second);
+    if (const auto at = db->messages.find(*found); at != db->messages.end())
+      return look_at_message(*db, at->second, range);
   }
   const auto look = [&](auto&& is_it) -> std::optional<MessageView> {
     for (const auto& [position, row] : db->outbox) {
@@ -287,6 +306,11 @@ Result<MessageView> ModelSession::message(std::optional<TenantId> tenant, const 
   }
   if (auto view = look([&](const OutboxRow& row) { return parse_uuid(row.id) == id; })) return std::move(*view);
   return Error{ErrorCode::NotFound, "there is no message " + format_uuid(id)};
+}
+
+Result<std::vector<RowId>> ModelSession::deliveries_of(RowId message, const DeliveryRange& range) {
+  const Held db = hold();
+  return delivery_ids(*db, message, range);
 }
 
 Result<std::vector<ListItem>> ModelSession::list(const ListFilter& filter) {

@@ -121,6 +121,7 @@ Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeI
       if (const auto state = common::find_state(c, each.lease.id)) {
         each.cursor = state->cursor;
         each.as_of = state->as_of;
+        each.dispatched = state->reason == Reason::DispatchedByOperator;
       }
     }
     return work;

@@ -12,11 +12,16 @@
 
 namespace postrider::postgres {
 
-Result<MessageView> PostgresSession::message(std::optional<TenantId> tenant, const Uuid& id) {
-  auto view = read([&](Connection& c) { return common::story_of(c, tenant, id); });
+Result<MessageView> PostgresSession::message(std::optional<TenantId> tenant, const Uuid& id,
+                                             const DeliveryRange& range) {
+  auto view = read([&](Connection& c) { return common::story_of(c, tenant, id, range); });
   if (!view) return view.error();
   if (!*view) return Error{ErrorCode::NotFound, "there is no message " + format_uuid(id)};
   return std::move(**view);
+}
+
+Result<std::vector<RowId>> PostgresSession::deliveries_of(RowId message, const DeliveryRange& range) {
+  return read([&](Connection& c) { return common::delivery_ids(c, message, range); });
 }
 
 Result<std::vector<ListItem>> PostgresSession::list(const ListFilter& filter) {
@@ -79,6 +84,7 @@ POSTRIDER_OPERATE(retry, RowId)
 POSTRIDER_OPERATE(discard, RowId)
 POSTRIDER_OPERATE(cancel, RowId)
 POSTRIDER_OPERATE(replay, Uuid)
+POSTRIDER_OPERATE(dispatch_expand, Uuid)
 #undef POSTRIDER_OPERATE
 
 Result<CancelledEntity> PostgresSession::cancel_entity(Instant now, const OperatorAction& action,

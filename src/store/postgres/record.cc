@@ -92,15 +92,49 @@ void note_late(Connection& c, const Completion& completion, common::Settler<Conn
                   completion.detail});
 }
 
-void drop_secrets(Connection& c, std::span<const Completion> completions) {
+void drop_secrets(Connection& c, std::span<const Completion> completions, const std::vector<RowId>& cancelled) {
   Array settled{Type::Int8};
   for (const Completion& completion : completions) {
     if (target_of(completion.verdict.state) == Target::Settled) settled.add_int8(completion.lease.id);
   }
+  for (const RowId id : cancelled) settled.add_int8(id);
   if (settled.size() > 0) c.query("secret_drop_of_deliveries", Params{}.array(settled));
 }
 
+void end_cancelled(Connection& c, Instant now, std::span<const Lease> leases) {
+  Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
+      fence{Type::Int4};
+  for (const Lease& lease : leases) {
+    lane.add_int2(static_cast<int>(lease.lane));
+    channel.add_int2(static_cast<int>(lease.channel));
+    tenant.add_int4(lease.tenant);
+    position.add_int8(lease.position);
+    id.add_int8(lease.id);
+    fence.add_int4(lease.fence);
+  }
+  const Rows gone = c.query("give_back_cancelled",
+                            Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
+  if (gone.empty()) return;
+  common::Settler<Connection> settler{c, now};
+  for (int i = 0; i < gone.count(); ++i) {
+    const auto reason = reason_from(gone.small(i, 2));
+    if (!reason) Connection::fail_corrupt("a cancelled row without a reason");
+    settler.settle({gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), DeliveryState::Cancelled, *reason,
+                    gone.text(i, 3)});
+  }
+}
+
 }  // namespace
+
+Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leases) {
+  if (leases.empty()) return Done{};
+  return transact([&](Connection& c) {
+    end_cancelled(c, now, leases);
+    const auto released = release(now, leases);
+    if (!released) throw Failure{released.error().code, released.error().text};
+    return Done{};
+  });
+}
 
 Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<const Completion> completions) {
   if (completions.empty()) return std::vector<Recorded>{};
@@ -111,6 +145,7 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
   return run([&](Connection& c) {
     std::vector<Recorded> answers(completions.size(), Recorded::Stale);
     bool any_secret = false;
+    std::vector<RowId> cancelled;  // settled although their verdict says that they are tried again
     for (const Completion& completion : completions) {
       if (completion.rendered) common::put_rendering(c, completion.lease.id, now, *completion.rendered);
     }
@@ -125,11 +160,14 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
       }
       if (asked.empty()) continue;
       const Rows applied = columns.write(c, now, form);
-      for (int i = 0; i < applied.count(); ++i)
-        answers[asked[static_cast<std::size_t>(applied.number(i, 0) - 1)]] = Recorded::Applied;
+      for (int i = 0; i < applied.count(); ++i) {
+        const std::size_t which = asked[static_cast<std::size_t>(applied.number(i, 0) - 1)];
+        answers[which] = Recorded::Applied;
+        if (applied.flag(i, 2)) cancelled.push_back(completions[which].lease.id);
+      }
       any_secret = any_secret || (!applied.empty() && applied.flag(0, 1));
     }
-    if (any_secret) drop_secrets(c, completions);
+    if (any_secret) drop_secrets(c, completions, cancelled);
     if (std::all_of(answers.begin(), answers.end(), [](Recorded each) { return each == Recorded::Applied; }))
       return answers;
     // What came too late moves nothing but is kept; a crash before this leaves it as if its node had died before

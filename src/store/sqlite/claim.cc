@@ -41,6 +41,20 @@ void claim_share(Connection& c, Instant now, const ClaimRequest& request, const 
   if (static_cast<std::size_t>(taken) != claims.size() - first) fail_corrupt("a queue row without its delivery");
 }
 
+// One that is held and was not given back was cancelled meanwhile.
+void end_if_cancelled(Connection& c, Instant now, const Lease& l) {
+  Reason reason = Reason::CancelledByOperator;
+  std::string why;
+  {
+    Rows rows = c.use("queue_held").query(l.lane, l.channel, l.tenant, l.position, l.id, l.fence);
+    if (!rows.next()) return;
+    reason = rows.reason(3);
+    why = rows.text(4);
+  }
+  c.use("queue_drop").run(l.lane, l.channel, l.tenant, l.position);
+  common::Settler<Connection>{c, now}.settle({l.id, l.tenant, DeliveryState::Cancelled, reason, why});
+}
+
 }  // namespace
 
 Result<std::vector<QueueHead>> SqliteSession::heads() {
@@ -86,12 +100,13 @@ Result<std::vector<Claim>> SqliteSession::claim(Instant now, const ClaimRequest&
   });
 }
 
-Result<Done> SqliteSession::release(Instant, std::span<const Lease> leases) {
+Result<Done> SqliteSession::give_back(Instant now, std::span<const Lease> leases) {
   if (leases.empty()) return Done{};
   return writer_.transact([&](Connection& c) {
     Statement& release = c.use("release");
     for (const Lease& lease : leases) {
-      release.run(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence);
+      if (release.run(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence) == 0)
+        end_if_cancelled(c, now, lease);
       floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
     return Done{};

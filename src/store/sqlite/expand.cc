@@ -109,7 +109,8 @@ Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId 
       Rows rows = c.use("message_of").query(lease.id);
       if (!rows.next()) fail_corrupt("expand work without its message");
       const StoredState state = common::find_state(c, lease.id).value_or(StoredState{});
-      work.push_back({lease, common::read_message(rows), state.cursor, state.as_of});
+      work.push_back(
+          {lease, common::read_message(rows), state.cursor, state.as_of, state.reason == Reason::DispatchedByOperator});
     }
     return work;
   });

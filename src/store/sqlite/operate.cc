@@ -61,6 +61,11 @@ Result<Acted> SqliteSession::replay(Instant now, const OperatorAction& action, s
   return operate(writer_, now, action, ids(), messages, &Operation::replay);
 }
 
+Result<Acted> SqliteSession::dispatch_expand(Instant now, const OperatorAction& action,
+                                             std::span<const Uuid> messages) {
+  return operate(writer_, now, action, ids(), messages, &Operation::dispatch_expand);
+}
+
 Result<Acted> SqliteSession::dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
   if (!deliveries.empty()) return operate(writer_, now, action, ids(), deliveries, &Operation::dispatch);
   // All of a tenant's can be many: a batch per transaction, each complete in itself.

@@ -17,11 +17,15 @@ std::string json_list(std::span<const ProviderId> providers) {
 
 }  // namespace
 
-Result<MessageView> SqliteSession::message(std::optional<TenantId> tenant, const Uuid& id) {
-  auto view = read([&](Connection& c) { return common::story_of(c, tenant, id); });
+Result<MessageView> SqliteSession::message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) {
+  auto view = read([&](Connection& c) { return common::story_of(c, tenant, id, range); });
   if (!view) return view.error();
   if (!*view) return Error{ErrorCode::NotFound, "there is no message " + format_uuid(id)};
   return std::move(**view);
+}
+
+Result<std::vector<RowId>> SqliteSession::deliveries_of(RowId message, const DeliveryRange& range) {
+  return read([&](Connection& c) { return common::delivery_ids(c, message, range); });
 }
 
 Result<std::vector<ListItem>> SqliteSession::list(const ListFilter& filter) {

@@ -7,6 +7,11 @@
 namespace postrider::sqlite {
 namespace {
 
+struct CancelMark {
+  Reason reason = Reason::CancelledByOperator;
+  std::string why = {};
+};
+
 class Recorder {
  public:
   Recorder(Connection& c, Instant now)
@@ -32,12 +37,14 @@ class Recorder {
     NodeId node = 0;
     int attempt = 0;
     ProviderId provider = 0;
+    mark_.reset();
     {
       Rows rows = held_.query(l.lane, l.channel, l.tenant, l.position, l.id, l.fence);
       if (!rows.next()) return false;
       node = rows.number<NodeId>(0);
       attempt = rows.number<int>(1);
       provider = rows.number<ProviderId>(2);
+      if (!rows.is_null(3)) mark_ = CancelMark{rows.reason(3), rows.text(4)};
     }
     drop_.run(l.lane, l.channel, l.tenant, l.position);
     if (completion.rendered) common::put_rendering(c_, l.id, now_, *completion.rendered);
@@ -52,7 +59,9 @@ class Recorder {
   void move_on(const Completion& completion) {
     const Lease& l = completion.lease;
     const Verdict& v = completion.verdict;
-    if (v.state == DeliveryState::Retrying) {
+    if (v.state == DeliveryState::Retrying && mark_) {
+      settler_.settle({l.id, l.tenant, DeliveryState::Cancelled, mark_->reason, mark_->why});
+    } else if (v.state == DeliveryState::Retrying) {
       c_.use("deferred_add")
           .run(v.due_at, l.id, l.lane, l.channel, l.tenant, l.fence, v.attempt, completion.guarantee, v.reason,
                completion.expires_at, completion.detail);
@@ -92,6 +101,7 @@ class Recorder {
   Connection& c_;
   Instant now_;
   common::Settler<Connection> settler_;
+  std::optional<CancelMark> mark_;  // of the row whose lease was ended last
   Statement& held_;
   Statement& drop_;
   Statement& attempt_;

@@ -31,7 +31,7 @@ class SqliteSession final : public StoreSession {
   Result<std::vector<QueueHead>> heads() override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
-  Result<Done> release(Instant now, std::span<const Lease> leases) override;
+  Result<Done> give_back(Instant now, std::span<const Lease> leases) override;
   Result<Promoted> promote(Instant now, std::size_t count_max) override;
   Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) override;
   Result<std::size_t> expire(Instant now, std::size_t count_max) override;
@@ -46,7 +46,8 @@ class SqliteSession final : public StoreSession {
   Result<std::vector<ProviderId>> providers(std::span<const std::string> names) override;
 
   Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
-  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id) override;
+  Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) override;
+  Result<std::vector<RowId>> deliveries_of(RowId message, const DeliveryRange& range) override;
   Result<std::vector<ListItem>> list(const ListFilter& filter) override;
   Result<std::vector<MessageView>> messages(const MessageFilter& filter) override;
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
@@ -61,6 +62,7 @@ class SqliteSession final : public StoreSession {
                                         const ExpandDecision& decide) override;
   Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
   Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) override;
+  Result<Acted> dispatch_expand(Instant now, const OperatorAction& action, std::span<const Uuid> messages) override;
 
   Result<ApiKey> add_key(Instant now, ApiKey key) override;
   Result<std::vector<ApiKey>> keys() override;

@@ -18,7 +18,7 @@ namespace postrider::sqlite {
 namespace {
 
 // In order; the place in the list is the version. Never changed once released.
-constexpr std::array kMigrations{sqlite_sql::k_0001_first, sqlite_sql::k_0002_content};
+constexpr std::array kMigrations{sqlite_sql::k_0001_first, sqlite_sql::k_0002_content, sqlite_sql::k_0003_cancel_mark};
 constexpr int kSchemaVersion = static_cast<int>(kMigrations.size());
 
 int found_version(Connection& c) {

@@ -149,7 +149,7 @@ TEST_P(Claiming, AReleasedRowIsWaitingAgainAndHasUsedNoAttempt) {
   const auto sent = w.send(2);
   const auto claims = w.claim(2);
   const Lease leases[] = {claims[0].lease};
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   const DeliveryView view = w.look(sent[0]);
   EXPECT_EQ(view.state, DeliveryState::Queued);
   EXPECT_EQ(view.attempts, 0);
@@ -163,12 +163,12 @@ TEST_P(Claiming, AStaleReleaseIsIgnored) {
   const Sent sent = w.send_one();
   const Claim first = w.claim_one();
   const Lease leases[] = {first.lease};
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   const Claim second = w.claim_one();
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   EXPECT_EQ(w.look(sent).state, DeliveryState::Sending);
   EXPECT_EQ(w.record(w.completion(second, DeliveryState::Sent)), Recorded::Applied);
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   EXPECT_EQ(w.look(sent).state, DeliveryState::Sent);
 }
 

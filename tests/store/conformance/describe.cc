@@ -52,7 +52,8 @@ std::string describe(const ExpandReport& report) {
   return fmt::format("{} rows, queued {}\n{}", report.rows, describe(report.queued), describe(report.owned));
 }
 std::string describe(const ExpandWork& work) {
-  return fmt::format("{}{}cursor {}\n", describe(work.lease), describe(work.message), work.cursor);
+  return fmt::format("{}{}cursor {} dispatched {}\n", describe(work.lease), describe(work.message), work.cursor,
+                     work.dispatched);
 }
 std::string describe(const std::vector<Recorded>& answers) {
   std::string out;
@@ -63,10 +64,10 @@ std::string describe(const QueueStore::Promoted& p) {
   return fmt::format("{} promoted to {}, next {}\n", p.rows, describe(p.groups), at(p.next_due));
 }
 std::string describe(const Acted& acted) {
-  return fmt::format("{} changed {}\n", acted.changed, describe(acted.groups));
+  return fmt::format("{} changed {} marked {}\n", acted.changed, acted.marked, describe(acted.groups));
 }
 std::string describe(const CancelledEntity& c) {
-  std::string out = fmt::format("{} messages {} deliveries cancelled", c.messages, c.deliveries);
+  std::string out = fmt::format("{} messages {} deliveries cancelled {} marked", c.messages, c.deliveries, c.marked);
   for (const auto& [state, count] : c.left) out += fmt::format(", {} {}", count, to_text(state));
   return out + '\n';
 }
@@ -102,6 +103,9 @@ std::string describe(const DeliveryView& v) {
 std::string describe(const MessageView& v) {
   std::string out = fmt::format("{} {} {} {} attempts {} next {} since {}\n", describe(v.message), to_text(v.state),
                                 code_of(v.reason), v.detail, v.attempts, at(v.next_attempt), at(v.since));
+  out += fmt::format("{} deliveries, {} scheduled", v.counts.total, v.counts.scheduled);
+  for (const auto& [state, count] : v.counts.by_state) out += fmt::format(", {} {}", count, to_text(state));
+  out += '\n';
   for (const DeliveryView& d : v.deliveries) out += describe(d);
   return out;
 }

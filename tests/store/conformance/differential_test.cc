@@ -193,7 +193,7 @@ class Twin {
     const Pair pair = held_[prng_.below(held_.size())];
     both([&](World& w, bool is_model) {
       const Lease leases[] = {is_model ? pair.model.lease : pair.store.lease};
-      must(w.a->release(w.now, leases));
+      must(w.a->give_back(w.now, leases));
       return std::string{};
     });
   }
@@ -224,7 +224,7 @@ class Twin {
   }
 
   void operate() {
-    const std::uint64_t what = prng_.below(6);
+    const std::uint64_t what = prng_.below(7);
     if (what == 5) return cancel_entity();
     std::vector<RowId> ids;
     std::vector<Uuid> messages;
@@ -241,6 +241,7 @@ class Twin {
         case 1: return describe(must(w.a->discard(w.now, action, ids)));
         case 2: return describe(must(w.a->cancel(w.now, action, ids)));
         case 3: return describe(must(w.a->replay(w.now, action, messages)));
+        case 4: return describe(must(w.a->dispatch_expand(w.now, action, messages)));
         default: return describe(must(w.a->dispatch(w.now, action, ids)));
       }
     });
@@ -277,7 +278,7 @@ class Twin {
         chunk.reason = Reason::ExpansionFailed;
       }
       said += describe(must(w.a->expand_chunk(w.now, work[0].lease, chunk)));
-      if (!chunk.finished) must(w.a->release(w.now, std::span{&work[0].lease, 1}));
+      if (!chunk.finished) must(w.a->give_back(w.now, std::span{&work[0].lease, 1}));
       return said;
     });
   }

@@ -46,8 +46,8 @@ TEST_P(AboutAnEntity, CancelEndsWhatWaitsAndTellsWhatDoesNot) {
   const CancelledEntity done = cancel("b-7");
   EXPECT_EQ(done.deliveries, 3U);
   EXPECT_EQ(done.messages, 0U);
-  EXPECT_EQ(done.left, (std::map<DeliveryState, std::size_t>{
-                           {DeliveryState::Sending, 1}, {DeliveryState::Sent, 1}, {DeliveryState::Parked, 1}}));
+  EXPECT_EQ(done.marked, 1U);
+  EXPECT_EQ(done.left, (std::map<DeliveryState, std::size_t>{{DeliveryState::Sent, 1}, {DeliveryState::Parked, 1}}));
   for (const Sent* each : {&queued, &retrying, &scheduled}) {
     const DeliveryView view = w.look(*each);
     EXPECT_EQ(view.state, DeliveryState::Cancelled);

@@ -348,7 +348,7 @@ TEST_P(Expanding, ALargeExpansionBecomesWorkThatIsDoneInChunks) {
 
   // A node that goes on after a crash finds the cursor.
   const Lease leases[] = {work[0].lease};
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   work = must(w.a->claim_expand(w.now, w.a.id, 10));
   EXPECT_EQ(work.at(0).cursor, 3U);
   EXPECT_EQ(work[0].lease.fence, 2);
@@ -385,7 +385,7 @@ TEST_P(Expanding, AChunkWhoseLeaseWasLostWritesNothing) {
   const Sent sent = w.send_one(kInChunks);
   const auto work = must(w.a->claim_expand(w.now, w.a.id, 1)).at(0);
   const Lease leases[] = {work.lease};
-  must(w.a->release(w.now, leases));
+  must(w.a->give_back(w.now, leases));
   ExpandChunk chunk;
   chunk.deliveries.push_back(w.delivery(w.a, work.message, {}, 1));
   chunk.cursor = 1;

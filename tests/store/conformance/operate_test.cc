@@ -64,7 +64,9 @@ TEST_P(Operating, DiscardEndsWhatIsParked) {
 
 TEST_P(Operating, CancelEndsWhatWaits) {
   const Zoo zoo = make_zoo(w);
-  EXPECT_EQ(must(w.a->cancel(w.now, w.by_ada, zoo.all())).changed, 2U);
+  const Acted acted = must(w.a->cancel(w.now, w.by_ada, zoo.all()));
+  EXPECT_EQ(acted.changed, 3U);
+  EXPECT_EQ(acted.marked, 1U);
   EXPECT_EQ(w.look(zoo.queued).state, DeliveryState::Cancelled);
   EXPECT_EQ(w.look(zoo.queued).reason, Reason::CancelledByOperator);
   EXPECT_EQ(w.look(zoo.retrying).state, DeliveryState::Cancelled);
@@ -113,6 +115,38 @@ TEST_P(Operating, DispatchOfNothingNamedMeansAllOfTheTenants) {
   EXPECT_EQ(must(w.a->dispatch(w.now, w.by_ada, {})).changed, 1U);
   EXPECT_EQ(w.look(theirs).due_at, w.now);
   EXPECT_EQ(w.look(expanding.uuid).next_attempt, w.now + std::chrono::hours{1});
+}
+
+TEST_P(Operating, DispatchOfAMessageMakesItsExpansionDueNow) {
+  const Sent late =
+      w.send_one({.deliveries = 0, .state = MessageState::Expanding, .reason = Reason::Expanding, .in_chunks = true});
+  const Sent fine = w.send_one();
+  const auto work = must(w.a->claim_expand(w.now, w.a.id, 1)).at(0);
+  EXPECT_FALSE(work.dispatched);
+  must(w.a->defer_expand(w.now, work.lease, w.now + std::chrono::hours{1}, Reason::ExpansionFailed, "x"));
+  const std::vector<Uuid> both{late.uuid, fine.uuid, w.uuid()};
+  OperatorAction theirs = w.by_ada;
+  theirs.tenant = w.other;
+  EXPECT_EQ(must(w.a->dispatch_expand(w.now, theirs, both)).changed, 0U);
+  const Acted acted = must(w.a->dispatch_expand(w.now, w.by_ada, both));
+  EXPECT_EQ(acted.changed, 1U);
+  ASSERT_EQ(acted.groups.size(), 1U);
+  EXPECT_EQ(acted.groups[0].channel, Channel::Expand);
+  EXPECT_EQ(w.look(late.uuid).reason, Reason::DispatchedByOperator);
+  EXPECT_EQ(w.look(late.uuid).next_attempt, w.now);
+  EXPECT_EQ(must(w.a->dispatch_expand(w.now, w.by_ada, both)).changed, 0U) << "it is due already";
+  ASSERT_EQ(w.database->audit().size(), 1U);
+  EXPECT_EQ(w.database->audit()[0].message, late.id);
+  EXPECT_EQ(must(w.a->promote(w.now, 10)).rows, 1U);
+  const auto again = must(w.a->claim_expand(w.now, w.a.id, 1)).at(0);
+  EXPECT_TRUE(again.dispatched);
+  EXPECT_EQ(again.lease.attempt, 2);
+  ExpandChunk chunk;
+  chunk.deliveries.push_back(w.delivery(w.a, again.message, {}, 1));
+  chunk.cursor = 1;
+  must(w.a->expand_chunk(w.now, again.lease, chunk));
+  must(w.a->give_back(w.now, std::span{&again.lease, 1}));
+  EXPECT_TRUE(must(w.a->claim_expand(w.now, w.a.id, 1)).at(0).dispatched) << "of all its chunks";
 }
 
 TEST_P(Operating, ReplayGivesFailedAndIgnoredMessagesExpandWork) {
@@ -223,7 +257,7 @@ TEST_P(Operating, EveryChangeIsInTheAuditTrailWithWhoAndWhy) {
   must(w.a->cancel(w.now, mine, zoo.all()));
   must(w.a->replay(w.now, mine, std::vector<Uuid>{failed.uuid}));
   const auto audit = w.database->audit();
-  ASSERT_EQ(audit.size(), 6U);
+  ASSERT_EQ(audit.size(), 7U);
   EXPECT_EQ(audit[0].actor, "ada");
   EXPECT_EQ(audit[0].why, "because");
   EXPECT_EQ(audit[0].action, "retry");
@@ -231,10 +265,10 @@ TEST_P(Operating, EveryChangeIsInTheAuditTrailWithWhoAndWhy) {
   EXPECT_FALSE(audit[0].message.has_value());
   EXPECT_EQ(audit[1].action, "dispatch");
   EXPECT_EQ(audit[2].action, "cancel");
-  EXPECT_EQ(audit[4].action, "cancel");
-  EXPECT_EQ(audit[5].action, "replay");
-  EXPECT_EQ(audit[5].message, failed.id);
-  EXPECT_FALSE(audit[5].delivery.has_value());
+  EXPECT_EQ(audit[5].action, "cancel");
+  EXPECT_EQ(audit[6].action, "replay");
+  EXPECT_EQ(audit[6].message, failed.id);
+  EXPECT_FALSE(audit[6].delivery.has_value());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 namespace postrider::conformance {
 namespace {
 
+using Ids = std::vector<RowId>;
+
 const Plan kFailed{.deliveries = 0, .state = MessageState::Failed, .reason = Reason::TemplateNotFound};
 
 TEST_P(Looking, APlainRowInTheOutboxIsAPendingMessage) {
@@ -55,6 +57,44 @@ TEST_P(Looking, AStoryTellsEveryAttemptOfEveryDelivery) {
   EXPECT_EQ(view.deliveries[0].tries[1].number, 2);
   EXPECT_EQ(view.deliveries[0].attempts, 2);
   EXPECT_EQ(view.deliveries[1].tries.size(), 1U);
+}
+
+TEST_P(Looking, OfManyDeliveriesAllAreCountedAndSomeAreLookedAt) {
+  const Sent sent = w.send_one({.deliveries = 7});
+  const Sent other = w.send_one({.deliveries = 2});
+  const auto claims = w.claim(4);
+  w.record(w.completion(claims[0], DeliveryState::Sent));
+  w.record(w.completion(claims[1], DeliveryState::Retrying));
+  w.record(w.completion(claims[2], DeliveryState::Parked));
+  const Uuid id = sent.uuid;
+  const DeliveryCounts counts = must(w.a->message({}, id, {.count_max = 0})).counts;
+  EXPECT_EQ(counts.total, 7U);
+  EXPECT_EQ(counts.by_state, (std::map<DeliveryState, std::size_t>{{DeliveryState::Queued, 3},
+                                                                   {DeliveryState::Sending, 1},
+                                                                   {DeliveryState::Sent, 1},
+                                                                   {DeliveryState::Retrying, 1},
+                                                                   {DeliveryState::Parked, 1}}));
+  EXPECT_EQ(counts.scheduled, 0U);
+  const MessageView page = must(w.a->message({}, id, {.after = sent.deliveries[1], .count_max = 3}));
+  ASSERT_EQ(page.deliveries.size(), 3U);
+  EXPECT_EQ(page.deliveries[0].delivery.id, sent.deliveries[2]);
+  EXPECT_EQ(page.deliveries[0].tries.size(), 1U);
+  EXPECT_EQ(page.deliveries[2].delivery.id, sent.deliveries[4]);
+  EXPECT_EQ(page.counts.total, 7U);
+  EXPECT_EQ(must(w.a->deliveries_of(sent.id, {.count_max = 2})), (Ids{sent.deliveries[0], sent.deliveries[1]}));
+  EXPECT_EQ(must(w.a->deliveries_of(sent.id, {.after = sent.deliveries[5]})), (Ids{sent.deliveries[6]}));
+  EXPECT_TRUE(must(w.a->deliveries_of(sent.id, {.after = sent.deliveries[6]})).empty());
+  EXPECT_EQ(must(w.a->deliveries_of(other.id, {})), other.deliveries);
+  const Plan later{.placement = {DeliveryState::Retrying, Reason::Scheduled, "", w.now + std::chrono::hours{1}}};
+  const Sent scheduled = w.send_one(later);
+  EXPECT_EQ(w.look(scheduled.uuid).counts.scheduled, 1U);
+}
+
+TEST_P(Looking, AMessageShowsAHundredUnlessAskedOtherwise) {
+  const Sent sent = w.send_one({.deliveries = 120});
+  const MessageView view = must(w.a->message({}, sent.uuid));
+  EXPECT_EQ(view.deliveries.size(), kDeliveriesShownMax);
+  EXPECT_EQ(view.counts.total, 120U);
 }
 
 TEST_P(Looking, TheListIsNewestFirstDeliveriesAndBareMessagesMixed) {

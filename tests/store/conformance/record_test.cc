@@ -155,7 +155,7 @@ TEST_P(Recording, ABatchIsAnsweredOneByOneInItsOrder) {
   w.send(3);
   const auto claims = w.claim(3);
   const Lease given_back[] = {claims[1].lease};
-  must(w.a->release(w.now, given_back));
+  must(w.a->give_back(w.now, given_back));
   std::vector<Completion> batch;
   for (const Claim& claim : claims) batch.push_back(w.completion(claim, DeliveryState::Sent));
   EXPECT_EQ(must(w.a->record(w.now, batch)), (std::vector{Recorded::Applied, Recorded::Stale, Recorded::Applied}));

@@ -81,7 +81,7 @@ class World {
   Recorded record(const Completion& completion);
   void park(const Claim& claim);
 
-  MessageView look(const Uuid& uuid) { return must(a->message({}, uuid)); }
+  MessageView look(const Uuid& uuid) { return must(a->message({}, uuid, {.count_max = 100'000})); }
   DeliveryView look(const Sent& sent, std::size_t index = 0) { return look(sent.uuid).deliveries.at(index); }
   void pass(Duration time) { now += time; }
 

@@ -9,12 +9,30 @@ SELECT tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires
 SELECT due_at, tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires_at FROM postrider.deferred
 WHERE id = $1::bigint AND channel <> 0 FOR UPDATE
 
+-- name: deferred_expand_of
+SELECT due_at, lane, tenant, fence, attempt, detail FROM postrider.deferred WHERE id = $1::bigint AND channel = 0 FOR UPDATE
+
 -- name: deferred_ids_later
 SELECT id FROM postrider.deferred WHERE due_at > $1::bigint AND channel <> 0 AND ($2::int IS NULL OR tenant = $2::int)
 ORDER BY due_at, id LIMIT $3::int
 
 -- name: delivery_group
 SELECT lane, channel, tenant, message FROM postrider.delivery WHERE id = $1::bigint
+
+-- One that a node holds; once is enough. As for those that wait: at its own id, or behind it.
+-- name: queue_mark_at_id
+UPDATE postrider.queue SET cancel_reason = $5::smallint, cancel_why = $6::text
+WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint AND id = $4::bigint
+  AND node <> 0 AND cancel_reason IS NULL
+
+-- name: queue_find_held
+SELECT position FROM postrider.queue
+WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND id = $4::bigint AND node <> 0 AND cancel_reason IS NULL LIMIT 1
+
+-- name: queue_mark
+UPDATE postrider.queue SET cancel_reason = $6::smallint, cancel_why = $7::text
+WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint AND id = $5::bigint
+  AND node <> 0 AND cancel_reason IS NULL
 
 -- name: suppressed_keys
 SELECT d.id, d.tenant, d.key FROM postrider.delivery d JOIN postrider.settled t ON t.id = d.id

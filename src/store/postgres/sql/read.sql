@@ -53,14 +53,32 @@ SELECT id, message, uuid, tenant, channel, lane, guarantee, type, origin, tracep
 FROM postrider.delivery WHERE id = $1::bigint
 
 -- name: deliveries_of_message
-SELECT id FROM postrider.delivery WHERE message = $1::bigint ORDER BY id
+SELECT id FROM postrider.delivery WHERE message = $1::bigint AND id > $2::bigint ORDER BY id LIMIT $3::int
+
+-- How many of a message's deliveries are where, and how many of the deferred wait for their first time (reason 2). What is in none of the
+-- three is in the queue: 1, of which those that are being sent are counted apart.
+-- name: count_deliveries
+SELECT x.state, count(*), count(*) FILTER (WHERE x.scheduled) FROM (
+  SELECT CASE WHEN t.id IS NOT NULL THEN t.state WHEN p.id IS NOT NULL THEN 6 WHEN f.id IS NOT NULL THEN 5 ELSE 1 END AS state,
+    coalesce(f.reason = 2, false) AS scheduled
+  FROM postrider.delivery d
+  LEFT JOIN postrider.settled t ON t.id = d.id
+  LEFT JOIN postrider.parked p ON p.id = d.id
+  LEFT JOIN postrider.deferred f ON f.id = d.id
+  WHERE d.message = $1::bigint) x
+GROUP BY x.state ORDER BY x.state
+
+-- Few are being sent; each is one look-up.
+-- name: count_sending
+SELECT count(*) FROM postrider.queue q
+WHERE q.node <> 0 AND q.channel <> 0 AND EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.id = q.id AND d.message = $1::bigint)
 
 -- Where a delivery is. It is in one of the four; the queue is looked at only where a new delivery stands (its own id).
 -- name: place_of
 SELECT t.state, t.reason, t.detail, t.at,
   p.attempt, p.reason, p.detail, p.at,
   f.attempt, f.reason, f.detail, f.due_at,
-  q.attempt, q.node, q.provider, q.claimed_at
+  q.attempt, q.node, q.provider, q.claimed_at, q.cancel_reason, q.cancel_why
 FROM (SELECT $1::bigint AS id) d
 LEFT JOIN postrider.settled t ON t.id = d.id
 LEFT JOIN postrider.parked p ON p.id = d.id
@@ -69,7 +87,7 @@ LEFT JOIN postrider.queue q ON q.lane = $2::smallint AND q.channel = $3::smallin
 
 -- Behind its own id only where it was promoted or queued again.
 -- name: queue_of
-SELECT attempt, node, provider, claimed_at FROM postrider.queue
+SELECT attempt, node, provider, claimed_at, cancel_reason, cancel_why FROM postrider.queue
 WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND id = $4::bigint LIMIT 1
 
 -- name: attempt_last

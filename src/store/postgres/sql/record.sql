@@ -1,5 +1,6 @@
 -- One statement: the queue row goes, and only what the DELETE returns leaves an attempt and a new place. target: 1 settled, 2 deferred,
--- 3 parked. Rows that are not in the answer were not found. Arrays of fixed width are read by subscript, which costs next to nothing; only
+-- 3 parked; what was cancelled while it was held is settled where it would be deferred (8 is cancelled), and says so in the answer.
+-- Rows that are not in the answer were not found. Arrays of fixed width are read by subscript, which costs next to nothing; only
 -- texts are unnested. No row is locked first: if a take-over changes one in between, its fence is seen again on the new version.
 -- The store makes three forms of it: by place (where the claim saw the row), by key, and by key with the conflict clauses in force for the
 -- batch that finds a row already there.
@@ -7,7 +8,8 @@
 WITH gone AS (
   DELETE FROM postrider.queue q USING /* held */
   WHERE q.ctid = held.at AND q.id = ($5::bigint[])[held.n] AND q.fence = ($6::int[])[held.n] AND q.node <> 0
-  RETURNING held.n, held.detail, held.provider_message_id, held.excerpt, q.attempt, q.node, q.provider, q.guarantee, q.expires_at),
+  RETURNING held.n, held.detail, held.provider_message_id, held.excerpt, q.attempt, q.node, q.provider, q.guarantee, q.expires_at,
+    q.cancel_reason, q.cancel_why, ($7::smallint[])[held.n] = 2 AND q.cancel_reason IS NOT NULL AS cancelled),
  a AS (
   INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
     ended_at)
@@ -16,19 +18,20 @@ WITH gone AS (
   FROM gone WHERE ($12::bool[])[n] /* ON CONFLICT DO NOTHING */),
  s AS (
   INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
-  SELECT ($5::bigint[])[n], ($3::int[])[n], ($8::smallint[])[n], ($9::smallint[])[n], detail, $21::bigint FROM gone
-  WHERE ($7::smallint[])[n] = 1 /* ON CONFLICT DO NOTHING */),
+  SELECT ($5::bigint[])[n], ($3::int[])[n], CASE WHEN cancelled THEN 8 ELSE ($8::smallint[])[n] END,
+    CASE WHEN cancelled THEN cancel_reason ELSE ($9::smallint[])[n] END, CASE WHEN cancelled THEN cancel_why ELSE detail END, $21::bigint
+  FROM gone WHERE ($7::smallint[])[n] = 1 OR cancelled /* ON CONFLICT DO NOTHING */),
  f AS (
   INSERT INTO postrider.deferred (due_at, id, lane, channel, tenant, fence, attempt, guarantee, reason, expires_at, detail)
   SELECT ($10::bigint[])[n], ($5::bigint[])[n], ($1::smallint[])[n], ($2::smallint[])[n], ($3::int[])[n], ($6::int[])[n],
     ($11::smallint[])[n], guarantee, ($9::smallint[])[n], expires_at, detail
-  FROM gone WHERE ($7::smallint[])[n] = 2),
+  FROM gone WHERE ($7::smallint[])[n] = 2 AND NOT cancelled),
  p AS (
   INSERT INTO postrider.parked (id, tenant, lane, channel, fence, attempt, guarantee, reason, detail, at, expires_at)
   SELECT ($5::bigint[])[n], ($3::int[])[n], ($1::smallint[])[n], ($2::smallint[])[n], ($6::int[])[n], ($11::smallint[])[n], guarantee,
     ($9::smallint[])[n], detail, $21::bigint, expires_at
   FROM gone WHERE ($7::smallint[])[n] = 3)
-SELECT n, EXISTS (SELECT 1 FROM postrider.secret) FROM gone
+SELECT n, EXISTS (SELECT 1 FROM postrider.secret), cancelled FROM gone
 
 -- name: record_held_by_place
 (SELECT i.*, ($22::tid[])[i.n] AS at
@@ -68,6 +71,18 @@ WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND id
 
 -- name: queue_drop_waiting
 DELETE FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint AND node = 0
+
+-- Locks all of them, so that none is cancelled before it is given back; those that were cancelled go.
+-- name: give_back_cancelled
+WITH held AS MATERIALIZED (
+  SELECT h.* FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
+    AS k(lane, channel, tenant, position, id, fence)
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS at, q.cancel_reason FROM postrider.queue q
+    WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position = k.position AND q.id = k.id
+      AND q.fence = k.fence AND q.node <> 0 FOR UPDATE) h)
+DELETE FROM postrider.queue q USING held WHERE q.ctid = held.at AND held.cancel_reason IS NOT NULL
+RETURNING q.id, q.tenant, q.cancel_reason, q.cancel_why
 
 -- name: is_settled
 SELECT 1 FROM postrider.settled WHERE id = $1::bigint

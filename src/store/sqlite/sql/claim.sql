@@ -32,6 +32,8 @@ WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position BETWEEN ?10 AND ?6
 UPDATE postrider_queue SET node = ?5, fence = fence + 1, attempt = attempt + 1, provider = ?6, claimed_at = ?7
 WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position = ?4
 
+-- Those that were cancelled meanwhile are not given back.
 -- name: release
 UPDATE postrider_queue SET node = 0, attempt = max(attempt - 1, 0), provider = 0, claimed_at = NULL
 WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position = ?4 AND id = ?5 AND fence = ?6 AND node <> 0
+  AND cancel_reason IS NULL

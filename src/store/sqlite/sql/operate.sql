@@ -8,12 +8,28 @@ SELECT tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires
 SELECT due_at, tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires_at FROM postrider_deferred
 WHERE id = ?1 AND channel <> 0
 
+-- name: deferred_expand_of
+SELECT due_at, lane, tenant, fence, attempt, detail FROM postrider_deferred WHERE id = ?1 AND channel = 0
+
 -- name: deferred_ids_later
 SELECT id FROM postrider_deferred
 WHERE due_at > ?1 AND channel <> 0 AND (?2 IS NULL OR tenant = ?2) ORDER BY due_at, id LIMIT ?3
 
 -- name: delivery_group
 SELECT lane, channel, tenant, message FROM postrider_delivery WHERE id = ?1
+
+-- One that a node holds; once is enough. As for those that wait: at its own id, or behind it.
+-- name: queue_mark_at_id
+UPDATE postrider_queue SET cancel_reason = ?5, cancel_why = ?6
+WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position = ?4 AND id = ?4 AND node <> 0 AND cancel_reason IS NULL
+
+-- name: queue_find_held
+SELECT position FROM postrider_queue
+WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND id = ?4 AND node <> 0 AND cancel_reason IS NULL LIMIT 1
+
+-- name: queue_mark
+UPDATE postrider_queue SET cancel_reason = ?6, cancel_why = ?7
+WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position = ?4 AND id = ?5 AND node <> 0 AND cancel_reason IS NULL
 
 -- name: suppressed_keys
 SELECT d.id, d.tenant, d."key" FROM postrider_delivery d JOIN postrider_settled t ON t.id = d.id

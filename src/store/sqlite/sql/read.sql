@@ -47,14 +47,30 @@ SELECT id, message, uuid, tenant, channel, lane, guarantee, type, origin, tracep
 FROM postrider_delivery WHERE id = ?1
 
 -- name: deliveries_of_message
-SELECT id FROM postrider_delivery WHERE message = ?1 ORDER BY id
+SELECT id FROM postrider_delivery WHERE message = ?1 AND id > ?2 ORDER BY id LIMIT ?3
+
+-- How many of a message's deliveries are where, and how many of the deferred wait for their first time (reason 2). What
+-- is in none of the three is in the queue: 1, of which those that are being sent are counted apart.
+-- name: count_deliveries
+SELECT CASE WHEN t.id IS NOT NULL THEN t.state WHEN p.id IS NOT NULL THEN 6 WHEN f.id IS NOT NULL THEN 5 ELSE 1 END,
+  count(*), count(CASE WHEN f.reason = 2 THEN 1 END)
+FROM postrider_delivery d
+LEFT JOIN postrider_settled t ON t.id = d.id
+LEFT JOIN postrider_parked p ON p.id = d.id
+LEFT JOIN postrider_deferred f ON f.id = d.id
+WHERE d.message = ?1 GROUP BY 1 ORDER BY 1
+
+-- Few are being sent; each is one look-up.
+-- name: count_sending
+SELECT count(*) FROM postrider_queue q
+WHERE q.node <> 0 AND q.channel <> 0 AND EXISTS (SELECT 1 FROM postrider_delivery d WHERE d.id = q.id AND d.message = ?1)
 
 -- Where a delivery is. It is in one of the four; the queue is looked at only where a new delivery stands (its own id).
 -- name: place_of
 SELECT t.state, t.reason, t.detail, t.at,
   p.attempt, p.reason, p.detail, p.at,
   f.attempt, f.reason, f.detail, f.due_at,
-  q.attempt, q.node, q.provider, q.claimed_at
+  q.attempt, q.node, q.provider, q.claimed_at, q.cancel_reason, q.cancel_why
 FROM (SELECT ?1 AS id) d
 LEFT JOIN postrider_settled t ON t.id = d.id
 LEFT JOIN postrider_parked p ON p.id = d.id
@@ -63,7 +79,7 @@ LEFT JOIN postrider_queue q ON q.lane = ?2 AND q.channel = ?3 AND q.tenant = ?4 
 
 -- Behind its own id only where it was promoted or queued again.
 -- name: queue_of
-SELECT attempt, node, provider, claimed_at FROM postrider_queue
+SELECT attempt, node, provider, claimed_at, cancel_reason, cancel_why FROM postrider_queue
 WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND id = ?4 LIMIT 1
 
 -- name: attempt_last

@@ -1,7 +1,7 @@
 -- A row that is held under this fence; the statements after it are in the same transaction. (Asking first and writing
 -- then costs 4.7 us a row, INSERT ... SELECT 5.5, DELETE ... RETURNING 6.1.)
 -- name: queue_held
-SELECT node, attempt, provider FROM postrider_queue
+SELECT node, attempt, provider, cancel_reason, cancel_why FROM postrider_queue
 WHERE lane = ?1 AND channel = ?2 AND tenant = ?3 AND position = ?4 AND id = ?5 AND fence = ?6 AND node <> 0
 
 -- name: queue_drop
