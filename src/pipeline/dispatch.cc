@@ -172,7 +172,7 @@ void Dispatcher::take(event::ReleaseDone done, Moment at) {
     counts_.released += releasing_.size();
   } else {
     release_again_at_ = at.steady + kReleaseRetry;
-    to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
+    if (!canary("dropped_release")) to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
   }
   releasing_.clear();
 }
@@ -299,7 +299,8 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
     free_slot(slot);
     return true;
   };
-  if (d.expires_at && *d.expires_at <= now && !canary("expiry_ignored")) {  // A late one-time code is worse than none.
+  // A late one-time code is worse than none.
+  if (d.expires_at && *d.expires_at <= now && !canary(flight.late ? "late_expiry_ignored" : "expiry_ignored")) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "expired before the call");
   }
@@ -307,7 +308,7 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
   const auto window = parse_quiet_window(d.quiet);
   const auto until =
       window ? quiet_until(window->hours, window->zone, now, *parts_.rules.zones) : std::optional<Instant>{};
-  if (!until) return false;
+  if (!until || canary("quiet_ignored")) return false;
   if (d.expires_at && *d.expires_at <= *until) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "quiet hours end only after it expires");
