@@ -77,6 +77,32 @@ TEST(DispatchLate, ATextWithASecretIsNotKeptAndTheAnswerIsBlackened) {
   EXPECT_EQ(world.row(id).attempt_end->excerpt, "said ***");
 }
 
+// Keeps the beginning of an answer, as adapters do.
+struct Quoting final : Provider {
+  [[nodiscard]] CapabilityCard card() const override { return {}; }
+  [[nodiscard]] Request compose(const Delivery&, std::string_view, Instant) const override { return LocalRequest{}; }
+  [[nodiscard]] Outcome interpret(const Reply& reply, Instant) const override {
+    const auto* http = std::get_if<HttpReply>(&reply);
+    const std::string said = http != nullptr ? http->body : std::get<MailReply>(reply).text;
+    const bool understood = said.find("hush-1234") != std::string::npos;
+    return {.kind = understood ? OutcomeKind::Permanent : OutcomeKind::Unmapped,
+            .reason = Reason::RequestRefused,
+            .provider_message_id = said.substr(0, 15),
+            .detail = said.substr(0, 20)};
+  }
+};
+
+TEST(DispatchLate, ASecretThatTheExcerptCutsInTwoLeavesNoHalf) {
+  const std::string said = "refused: code hush-1234 is too short";
+  for (const Reply& reply : {Reply{HttpReply{400, {}, said}}, Reply{MailReply{MailStep::Body, 550, said}}}) {
+    const Outcome outcome = interpret_discreetly(Quoting{}, reply, {}, {"hush-1234"});
+    EXPECT_EQ(outcome.detail, "refused: code *** is");
+    EXPECT_EQ(outcome.provider_message_id, "refused: code *");
+    EXPECT_EQ(outcome.kind, OutcomeKind::Permanent) << "what it means is read from the answer as it came";
+    EXPECT_EQ(interpret_discreetly(Quoting{}, reply, {}, {}).detail, "refused: code hush-1") << "there is no secret";
+  }
+}
+
 TEST(DispatchLate, WhatIsNotToBeSentEndsWithoutACallOrAnAttempt) {
   World world;
   const RowId id = late_row(world);
