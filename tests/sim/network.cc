@@ -1,5 +1,6 @@
 #include "sim/network.h"
 
+#include "base/text.h"
 #include "sim/world.h"
 
 namespace postrider::sim {
@@ -11,7 +12,10 @@ std::string recipient_of(const Request& request) {
 }
 std::string text_of(const Request& request) {
   if (const auto* http = std::get_if<HttpRequest>(&request)) return http->body;
-  return std::get<MailRequest>(request).data;
+  const std::string& mail = std::get<MailRequest>(request).data;  // one part, in base64
+  std::string part = mail.substr(mail.find("\r\n\r\n"));
+  std::erase_if(part, [](char c) { return c == '\r' || c == '\n'; });
+  return from_base64(part).value_or("");
 }
 bool is_mail(const Request& request) { return std::holds_alternative<MailRequest>(request); }
 

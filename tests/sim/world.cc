@@ -204,7 +204,9 @@ Order World::make_order(int number) {
   order.ref = fmt::format("m{}", number);
   if (random_.below(2) == 0) order.key = fmt::format("key-{}", number);
   // The same key of another tenant is another key.
-  if (number > 0 && random_.below(4) == 0 && order.tenant != orders_.back().tenant) order.key = orders_.back().key;
+  const std::string before = fmt::format("key-{}", number - 1);
+  if (random_.below(4) == 0 && number > 0 && orders_.back().key == before && orders_.back().tenant != order.tenant)
+    order.key = before;
   order.id = format_uuid(make_uuid7(clock_.instant(), random_.next(), random_.next()));
   const std::uint64_t draw = random_.below(40);
   if (draw == 0) {
@@ -244,8 +246,8 @@ OutboxRow World::make_row(const Order& order, int number) {
   row.lane = lanes[random_.below(4)];
   if (random_.below(6) == 0) row.due_at = format_instant(clock_.instant() + seconds_between(random_, 1, 600));
   if (random_.below(6) == 0) {
-    const int latest = random_.below(2) == 0 ? 3600 : 90;  // some while it is still new
-    row.expires_at = format_instant(clock_.instant() + seconds_between(random_, 60, latest));
+    const bool soon = random_.below(2) == 0;  // perhaps before anybody got to it
+    row.expires_at = format_instant(clock_.instant() + seconds_between(random_, soon ? 5 : 60, soon ? 60 : 3600));
   }
   return row;
 }
