@@ -163,7 +163,7 @@ void Dispatcher::take(event::ReleaseDone done, Moment at) {
     counts_.released += releasing_.size();
   } else {
     release_again_at_ = at.steady + kReleaseRetry;
-    if (!canary("dropped_release")) to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
+    to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
   }
   releasing_.clear();
 }

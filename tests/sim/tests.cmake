@@ -14,7 +14,7 @@ if(NOT POSTRIDER_SANITIZE)
       "ack_before_commit=kept" "half_an_expansion=kept" "lost_promotion=conserved" "no_dedup=idempotent"
       "key_without_tenant=idempotent" "no_fence=fences" "no_write_ahead=write-ahead" "unclear_repeated=at most once"
       "no_call_cap=call cap" "silent_take_over=explained duplicates" "called_given_back=explained duplicates"
-      "late_over_settled=settled stays" "dropped_record=settles" "dropped_release=settles" "expiry_ignored=expiry"
+      "late_over_settled=settled stays" "dropped_record=settles" "expiry_ignored=expiry"
       "late_expiry_ignored=expiry" "lease_ignored=lease honoured" "no_reason=reasons"
       "refusal_is_success=no false word" "ignored_is_failed=refused is told" "cancel_forgotten=cancel holds"
       "suppression_forgotten=suppression holds" "suppression_not_asked=suppression holds" "quiet_ignored=quiet hours"

@@ -5,6 +5,8 @@
 namespace postrider::conformance {
 namespace {
 
+using Ids = std::vector<RowId>;
+
 const Plan kFailed{.deliveries = 0, .state = MessageState::Failed, .reason = Reason::TemplateNotFound};
 
 TEST_P(Looking, APlainRowInTheOutboxIsAPendingMessage) {
