@@ -291,7 +291,8 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
     return true;
   };
   // A late one-time code is worse than none.
-  if (d.expires_at && *d.expires_at <= now && !canary(flight.late ? "late_expiry_ignored" : "expiry_ignored")) {
+  const bool planted = canary("expiry_ignored") || (canary("late_expiry_ignored") && flight.late);
+  if (d.expires_at && *d.expires_at <= now && !planted) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "expired before the call");
   }

@@ -186,6 +186,47 @@ TEST(DispatchLate, QuietHoursAreLookedAtBeforeEachCall) {
   EXPECT_EQ(world.calling(), std::vector{now});
 }
 
+TEST(DispatchLate, QuietHoursThatCannotBeReadHoldUpNothing) {
+  const Utc zones;
+  World world{{.zones = &zones}};
+  const RowId garbled = world.queue(1).front();
+  world.delivery(garbled).quiet = "at night";
+  claimed(world, {garbled});
+  EXPECT_EQ(world.calling(), std::vector{garbled});
+  World clockless;
+  const RowId id = clockless.queue(1).front();
+  clockless.delivery(id).quiet = "00:00-23:59 UTC";
+  claimed(clockless, {id});
+  EXPECT_EQ(clockless.calling(), std::vector{id}) << "nobody here knows what time it is there";
+}
+
+TEST(DispatchLate, WhatExpiresAfterTheQuietHoursWaitsForTheirEnd) {
+  const Utc zones;
+  World world{{.zones = &zones}};
+  world.now = parse_instant("2027-03-01T23:00:00Z").value();
+  world.beat();
+  const RowId id = world.queue(1).front();
+  world.delivery(id).quiet = "22:00-08:00 UTC";
+  world.delivery(id).expires_at = world.now + hours{20};
+  claimed(world, {id});
+  world.store_answers_records();
+  EXPECT_EQ(world.row(id).verdict->reason, Reason::QuietHours);
+}
+
+TEST(DispatchLate, ATextThatComesAfterItsExpiryIsNotSent) {
+  World world;
+  const RowId id = late_row(world);
+  world.delivery(id).expires_at = world.now + seconds{2};
+  claimed(world, {id});
+  world.pass(seconds{2});
+  world.beat();
+  world.text_comes(id, text("too late"));
+  EXPECT_TRUE(world.calling().empty());
+  world.store_answers_records();
+  EXPECT_EQ(world.row(id).verdict->state, DeliveryState::Expired);
+  EXPECT_FALSE(world.row(id).rendered) << "what was not sent is not kept as sent";
+}
+
 // Lets everything be answered at once for so long and counts the calls.
 int calls_within(World& world, Duration time) {
   const auto before = world.dispatcher.counts().calls;
