@@ -142,7 +142,9 @@ TEST(ExpandPeople, ALateTextWaitsForWhicheverQuestionFailsAndKnowsTheContact) {
     ASSERT_EQ(answers.size(), 1U);
     more = town.session.question_fails == 0;
     ASSERT_EQ(std::holds_alternative<NotNow>(answers.front().what), more) << "question " << questions + 1;
-    if (!more) EXPECT_EQ(std::get<LateText>(answers.front().what).content.body, "Hi Bo");
+    if (!more) {
+      EXPECT_EQ(std::get<LateText>(answers.front().what).content.body, "Hi Bo");
+    }
     town.session.question_fails = 0;
   }
   EXPECT_GT(questions, 4);
