@@ -173,13 +173,11 @@ TEST(Prepare, ARouteThatIsGoneByThenLeavesTheMessageItsOwnData) {
   EXPECT_EQ(std::get<LateText>(what).content.body, "Hi ") << "nobody is asked for a record any more";
 }
 
-TEST(Prepare, ARecordThatIsTooLargeToWriteOrToReadIsTold) {
+TEST(Prepare, ATextThatIsTooLargeByThenIsTold) {
   Late l{"{{guest}}{{guest}}{{guest}}"};
   const RowId id = l.made("b1");
   l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(kContentBytesMax / 2, 'x'));
   EXPECT_EQ(not_sent(l, id).reason, Reason::ContentTooLarge);
-  l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(4 * kPayloadBytesMax, 'x'));
-  EXPECT_EQ(not_sent(l, id).reason, Reason::InvalidPayload);
 }
 
 TEST(Prepare, AStoreThatDoesNotAnswerMakesItWait) {
