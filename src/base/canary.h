@@ -9,7 +9,7 @@ namespace postrider {
 #ifdef POSTRIDER_CANARIES
 bool canary(std::string_view name);
 #else
-constexpr bool canary(std::string_view) { return false; }
+consteval bool canary(std::string_view) { return false; }
 #endif
 
 }  // namespace postrider

@@ -43,6 +43,7 @@ constexpr Duration kRetryAfterMin = std::chrono::seconds{1};
 constexpr Duration kRetryAfterMax = std::chrono::hours{24};
 
 Verdict park(const Judged& delivery, Reason reason) {
+  if (canary("no_reason")) reason = Reason::Waiting;
   return {.state = DeliveryState::Parked, .reason = reason, .attempt = delivery.attempt};
 }
 
@@ -87,7 +88,9 @@ Verdict judge(const Outcome& outcome, const Judged& delivery, const Policy& poli
       return {.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider, .attempt = delivery.attempt};
     case OutcomeKind::NotSent:
     case OutcomeKind::Transient: return again(outcome, delivery, policy, now, draw, policy.attempts_max);
-    case OutcomeKind::Permanent: return park(delivery, outcome.reason);
+    case OutcomeKind::Permanent:
+      if (canary("refusal_is_success")) return {.state = DeliveryState::Sent, .reason = outcome.reason};
+      return park(delivery, outcome.reason);
     case OutcomeKind::Unclear: return after_unclear(outcome, delivery, policy, now, draw);
     case OutcomeKind::Unmapped: return again(outcome, delivery, policy, now, draw, std::min(2, policy.attempts_max));
     case OutcomeKind::Misconfigured: {

@@ -1,5 +1,7 @@
 #include "pipeline/accept.h"
 
+#include "base/canary.h"
+
 namespace postrider {
 
 std::variant<IntakeGroup, RefusedMessage> prepare(std::vector<OutboxRow> rows, const Rules& rules, Instant now,
@@ -22,7 +24,8 @@ std::variant<IntakeGroup, RefusedMessage> prepare(std::vector<OutboxRow> rows, c
     NewMessage message;
     message.tenant = tenant->id;
     message.candidate = {.tenant = tenant->id, .uuid = *parse_uuid(row.id), .body = body, .fresh = fresh};
-    if (!row.idempotency_key.empty()) message.candidate.key = dedup_message(tenant->id, row.idempotency_key);
+    if (!row.idempotency_key.empty())
+      message.candidate.key = dedup_message(canary("key_without_tenant") ? 0 : tenant->id, row.idempotency_key);
     message.row = std::move(row);
     group.push_back(std::move(message));
   }

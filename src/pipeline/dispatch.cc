@@ -21,15 +21,6 @@ constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
   return static_cast<CallId>(generation) << 32U | slot;
 }
 
-void blacken(Outcome& outcome, const std::vector<std::string>& secrets) {
-  for (const std::string& secret : secrets) {
-    for (std::string* text : {&outcome.detail, &outcome.provider_message_id}) {
-      for (std::size_t at = 0; (at = text->find(secret, at)) != std::string::npos;)
-        text->replace(at, secret.size(), "***");
-    }
-  }
-}
-
 }  // namespace
 
 std::string provider_key(const Delivery& delivery, std::string_view provider_name) {
@@ -299,7 +290,9 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
     free_slot(slot);
     return true;
   };
-  if (d.expires_at && *d.expires_at <= now && !canary("expiry_ignored")) {  // A late one-time code is worse than none.
+  // A late one-time code is worse than none.
+  const bool planted = canary("expiry_ignored") || (canary("late_expiry_ignored") && flight.late);
+  if (d.expires_at && *d.expires_at <= now && !planted) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "expired before the call");
   }
@@ -307,7 +300,7 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
   const auto window = parse_quiet_window(d.quiet);
   const auto until =
       window ? quiet_until(window->hours, window->zone, now, *parts_.rules.zones) : std::optional<Instant>{};
-  if (!until) return false;
+  if (!until || canary("quiet_ignored")) return false;
   if (d.expires_at && *d.expires_at <= *until) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "quiet hours end only after it expires");
@@ -401,8 +394,9 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
   }
   std::optional<WipedJson> wiped;  // an answer may repeat what it was sent
   if (flight.late && !flight.late->may_be_kept) wiped.emplace();
-  Outcome outcome = desk.adapter->interpret(end.reply, at.now);
-  if (flight.late) blacken(outcome, flight.late->secrets);
+  const Outcome outcome = flight.late && !canary("secret_in_answer")
+                              ? interpret_discreetly(*desk.adapter, end.reply, at.now, flight.late->secrets)
+                              : desk.adapter->interpret(end.reply, at.now);
   if (outcome.kind == OutcomeKind::Misconfigured && at.steady >= desk.held_until) {
     desk.held_until = at.steady + kMisconfiguredHold;
     parts_.places.set_open(desk.rule->id, false);
@@ -434,7 +428,7 @@ void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<A
   if (verdict.possible_duplicate) ++counts_.possible_duplicates;
   ++counts_.by_type_and_state[{types_.label(d.type), verdict.state}];
   std::optional<LateRendering> rendered;
-  if (flight.late && flight.late->may_be_kept && attempt) {
+  if (flight.late && (flight.late->may_be_kept || canary("secret_kept")) && attempt) {
     const Content& c = flight.late->content;
     rendered = LateRendering{flight.late->template_version, d.locale, c.subject, c.body, c.html, c.warnings};
   }

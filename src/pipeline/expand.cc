@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/canary.h"
 #include "base/limits.h"
 #include "core/retry.h"
 #include "pipeline/outbox_row.h"
@@ -104,7 +105,7 @@ std::vector<ExpandedMessage> ExpandStage::decide(Instant now, std::span<const Ou
   for (const OutboxRow& row : rows) out.push_back(read_one(now, row));
   expand_all(now, out);
   look_again_for_templates(out);
-  if (catalog_.any_suppression()) suppress(out);
+  if (catalog_.any_suppression() && !canary("suppression_not_asked")) suppress(out);
   for (ExpandedMessage& each : out) own(each);
   return out;
 }
@@ -153,7 +154,7 @@ void ExpandStage::expand_one(Instant now, const People& people, ExpandedMessage&
   const ExpandWith with{.rules = parts_.rules, .templates = catalog_.templates(), .people = people, .now = now};
   Expansion expansion = postrider::expand(out.message, with, {0, kDeliveriesPerExpansionMax});
   if (expansion.recipients_total > kDeliveriesPerExpansionMax) return later();
-  out.state = expansion.state;
+  out.state = canary("ignored_is_failed") && expansion.deliveries.empty() ? MessageState::Failed : expansion.state;
   out.reason = expansion.reason;
   out.detail = std::move(expansion.detail);
   for (NewDelivery& made : expansion.deliveries) {

@@ -6,6 +6,7 @@
 
 #include "core/content.h"
 #include "core/delivery.h"
+#include "ports/provider.h"
 #include "ports/transport.h"
 
 namespace postrider {
@@ -37,5 +38,9 @@ struct LateAnswer {
   CallId id = 0;
   std::variant<LateText, NotToBeSent, NotNow> what = NotNow{};
 };
+
+/// What the provider answered; of what is told about it, nothing repeats these words.
+Outcome interpret_discreetly(const Provider& adapter, const Reply& reply, Instant now,
+                             const std::vector<std::string>& secrets);
 
 }  // namespace postrider

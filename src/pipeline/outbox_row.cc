@@ -1,5 +1,7 @@
 #include "pipeline/outbox_row.h"
 
+#include "base/canary.h"
+
 namespace postrider {
 
 ExpandedMessage message_of_row(const OutboxRow& row, const RowReader& with) {
@@ -13,7 +15,8 @@ ExpandedMessage message_of_row(const OutboxRow& row, const RowReader& with) {
   m.accepted_at = with.now;
   if (const Tenant* tenant = with.rules.tenant(m.tenant_name)) m.tenant = tenant->id;
   out.body = body_hash(row);
-  if (!m.idempotency_key.empty()) out.key = dedup_message(m.tenant, m.idempotency_key);
+  if (!m.idempotency_key.empty())
+    out.key = dedup_message(canary("key_without_tenant") ? 0 : m.tenant, m.idempotency_key);
   if (reading.refusal) {
     out.state = MessageState::Failed;
     out.reason = reading.refusal->reason;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "base/limits.h"
 #include "base/secret_text.h"
 #include "base/text.h"
@@ -72,7 +73,8 @@ std::vector<LateAnswer> PrepareStage::turn(Instant now, const std::vector<LateJo
   }
   const std::vector<ContextRecord> records = records_of(*found);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    answers.push_back({jobs[i].id, prepare((*found)[i], records[i], people)});
+    const std::size_t whose = canary("mixed_texts") ? jobs.size() - 1 - i : i;
+    answers.push_back({jobs[i].id, prepare((*found)[whose], records[whose], people)});
   }
   return answers;
 }
@@ -148,7 +150,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     const auto document = JsonDocument::parse(data, kLateDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
-    } else if (auto because = route != nullptr && !m.is_direct()
+    } else if (auto because = route != nullptr && !m.is_direct() && !canary("late_cancel_ignored")
                                   ? cancelled_because(route->cancel_when, document->root())
                                   : std::nullopt) {
       answer = NotToBeSent{DeliveryState::Cancelled, Reason::CancelledByCondition, std::move(*because)};

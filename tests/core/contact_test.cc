@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/quiet_hours.h"
+
 namespace postrider {
 namespace {
 
@@ -14,6 +16,45 @@ TEST(QuietHoursText, IsReadAndWritten) {
        {"", "22:00", "22:00-22:00", "25:00-08:00", "22:60-08:00", "22-8", "24:30-08:00", "00:00-24:00"}) {
     EXPECT_FALSE(parse_quiet_hours(wrong)) << wrong;
   }
+  const std::string good = "22:00-08:00";
+  for (const std::size_t digit : {0U, 1U, 3U, 4U, 6U, 7U, 9U, 10U}) {
+    for (const char wrong : {'/', ':', 'x'}) {  // the neighbours of the digits, and a letter
+      std::string text = good;
+      text[digit] = wrong;
+      EXPECT_FALSE(parse_quiet_hours(text)) << text;
+    }
+  }
+  EXPECT_FALSE(parse_quiet_hours("22.00-08:00"));
+}
+
+TEST(QuietHoursText, AWindowIsHoursAndAZone) {
+  const auto window = parse_quiet_window("22:00-08:00 Europe/Berlin");
+  ASSERT_TRUE(window);
+  EXPECT_EQ(to_text(*window), "22:00-08:00 Europe/Berlin");
+  EXPECT_FALSE(parse_quiet_window("22:00-08:00"));
+  EXPECT_FALSE(parse_quiet_window("at night Europe/Berlin"));
+}
+
+// Knows how far ahead a zone is, but not when its clocks show a time.
+struct HalfKnown final : Zones {
+  [[nodiscard]] bool knows(std::string_view) const override { return true; }
+  [[nodiscard]] std::optional<Duration> offset_at(Instant, std::string_view) const override { return Duration{}; }
+  [[nodiscard]] std::optional<Instant> moment_of(std::int64_t, std::string_view) const override { return {}; }
+};
+
+TEST(QuietHoursText, QuietHoursWhoseEndNobodyKnowsHoldUpNothing) {
+  EXPECT_FALSE(quiet_until({0, 24 * 60 - 1}, "Mars/Base", instant_from_us(1'800'000'000'000'000), HalfKnown{}));
+}
+
+TEST(ContactAddresses, AreFoundByTheirChannel) {
+  const Contact ada{.addresses = {{Channel::Email, "ada@example.org"}}};
+  EXPECT_EQ(ada.address(Channel::Email), "ada@example.org");
+  EXPECT_EQ(ada.address(Channel::Sms), "");
+}
+
+TEST(Wishes, OfTwoThatSayTheSameTheFirstHolds) {
+  const std::vector<Preference> wishes{{.allowed = false, .source = "first"}, {.allowed = false, .source = "second"}};
+  EXPECT_EQ(forbidding(wishes, Channel::Email, "news")->source, "first");
 }
 
 TEST(Wishes, TheMostSpecificOneHolds) {

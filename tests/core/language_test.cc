@@ -43,6 +43,19 @@ TEST(AcceptLanguage, WhatIsNotAcceptableOrMalformedIsLeftOut) {
   }
 }
 
+TEST(AcceptLanguage, ASubtagIsOfLettersAndBehindTheFirstOfDigitsToo) {
+  for (int code = 33; code < 127; ++code) {
+    const char c = static_cast<char>(code);
+    if (std::string_view{",;-*"}.find(c) != std::string_view::npos) continue;  // they mean something
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+    EXPECT_EQ(ranges_of(std::string{"e"} + c + ", fr").size(), letter ? 2U : 1U) << c;
+    EXPECT_EQ(ranges_of(std::string{"en-"} + c + ", fr").size(), letter || digit ? 2U : 1U) << c;
+    EXPECT_EQ(ranges_of(std::string{"en;q=0."} + c + ", fr").size(), digit && c != '0' ? 2U : 1U) << c;
+    EXPECT_EQ(ranges_of(std::string{"en;q=0"} + c + "5, fr").size(), c == '.' ? 2U : 1U) << c;
+  }
+}
+
 TEST(AcceptLanguage, AnEndlessHeaderIsReadOnlySoFar) {
   std::string header = "fr;q=0.1";
   for (int i = 0; i < 10'000; ++i) header += ",de";

@@ -1,6 +1,7 @@
 // The stored templates that an engine keeps in memory, over the model store.
 #include "pipeline/catalog.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "pipeline/expand.h"
@@ -103,6 +104,45 @@ TEST(Catalog, ATemplateThatCannotBeCompiledIsLeftOutAndTold) {
   ASSERT_EQ(k.catalog.problems().size(), 2U);
   EXPECT_TRUE(k.catalog.problems()[0].starts_with("template stored: body ()")) << k.catalog.problems()[0];
   EXPECT_TRUE(k.catalog.problems()[1].starts_with("partial foot ()")) << k.catalog.problems()[1];
+}
+
+TEST(Catalog, EveryPartOfATemplateIsCompiledAndTheBrokenOneNamed) {
+  const auto problem = [](auto spoil) {
+    Kept k;
+    StoredTemplate entry = k.entry("fine");
+    spoil(entry.texts.front());
+    k.save(entry);
+    EXPECT_TRUE(k.catalog.refresh(k.session));
+    return k.catalog.problems().empty() ? "" : k.catalog.problems().front().substr(0, 40);
+  };
+  const auto names = [&](std::string_view part, auto spoil) {
+    EXPECT_TRUE(problem(spoil).starts_with(fmt::format("template stored: {} ()", part))) << problem(spoil);
+  };
+  names("subject", [](StoredText& t) { t.subject = "{{#a}}"; });
+  names("html", [](StoredText& t) { t.html = "{{#a}}"; });
+  for (const char* wrong : {"[", R"([["1"]])", R"([[1,"a"]])", R"([["1",2]])", R"([["1","{{#a}}"]])"}) {
+    names("provider_params", [&](StoredText& t) { t.provider_params = wrong; });
+  }
+  EXPECT_EQ(problem([](StoredText& t) { t.provider_params = R"([["1","{{a}}"]])"; }), "");
+}
+
+TEST(Catalog, ATenantThatIsNotConfiguredHereHasNoTemplatesHere) {
+  Kept k;
+  const std::vector<std::string> others{"acme", "elsewhere"};
+  k.save(k.entry("theirs", k.session.tenants(others)->back()));
+  ASSERT_TRUE(k.catalog.refresh(k.session));
+  EXPECT_EQ(k.chosen(), "file");
+}
+
+TEST(Catalog, MoreTemplatesThanAPageHoldsAreAllRead) {
+  Kept k;
+  for (int i = 0; i < 501; ++i) {
+    StoredTemplate entry = k.entry("text");
+    entry.key = entry.type = fmt::format("type-{}", i);
+    k.save(entry);
+  }
+  ASSERT_TRUE(k.catalog.refresh(k.session));
+  EXPECT_EQ(k.catalog.templates().for_event("acme", "type-500", {}).size(), 1U);
 }
 
 TEST(Catalog, OnlyActivePartialsAreIncluded) {

@@ -43,6 +43,37 @@ TEST(ContactCheck, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(wrong([](Contact& c) { c.attributes = "{\"a\":\"" + std::string(20000, 'x') + "\"}"; }), "attributes");
 }
 
+struct OneZone final : Zones {
+  [[nodiscard]] bool knows(std::string_view zone) const override { return zone == "UTC"; }
+  [[nodiscard]] std::optional<Duration> offset_at(Instant, std::string_view) const override { return Duration{}; }
+  [[nodiscard]] std::optional<Instant> moment_of(std::int64_t us, std::string_view) const override {
+    return instant_from_us(us);
+  }
+};
+
+TEST(ContactCheck, ZonesLocalesAndWishesAreTextsToo) {
+  const OneZone zones;
+  const auto wrong = [&](auto change, const Zones* known = nullptr) {
+    Contact c = good();
+    change(c);
+    return field_of(problem_of(c, {.zones = known}));
+  };
+  const std::string endless(100'000, 'x');
+  EXPECT_EQ(wrong([](Contact& c) { c.timezone = "UTC"; }, &zones), "");
+  EXPECT_EQ(wrong([](Contact& c) { c.timezone = "Mars/Base"; }, &zones), "timezone");
+  EXPECT_EQ(wrong([&](Contact& c) { c.timezone = endless; }), "timezone");
+  EXPECT_EQ(wrong([&](Contact& c) { c.locale = endless; }), "locale");
+  EXPECT_EQ(wrong([](Contact& c) { c.key = "\xFF"; }), "key");
+  EXPECT_EQ(wrong([](Contact& c) { c.preferences[0].category = "a\nb"; }), "preferences.category");
+  EXPECT_EQ(wrong([](Contact& c) { c.preferences[0].source = "a\nb"; }), "preferences.source");
+  Contact twice = good();
+  twice.preferences = {{.channel = Channel::Sms}, {.channel = Channel::Sms}};
+  EXPECT_EQ(problem_of(twice, {})->what, "name sms twice");
+  twice.preferences = {{.category = "news"}, {.category = "news"}};
+  EXPECT_EQ(problem_of(twice, {})->what, "name every channel twice for news");
+  EXPECT_EQ(field_of(problem_of(ListMember{.channel = Channel::Email, .address = "ada@example.org"})), "");
+}
+
 TEST(ContactCheck, MembersAndSuppressions) {
   EXPECT_EQ(field_of(problem_of(ListMember{.contact = "ada"})), "");
   EXPECT_EQ(field_of(problem_of(ListMember{.contact = "a\tb"})), "contact");

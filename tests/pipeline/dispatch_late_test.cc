@@ -77,6 +77,32 @@ TEST(DispatchLate, ATextWithASecretIsNotKeptAndTheAnswerIsBlackened) {
   EXPECT_EQ(world.row(id).attempt_end->excerpt, "said ***");
 }
 
+// Keeps the beginning of an answer, as adapters do.
+struct Quoting final : Provider {
+  [[nodiscard]] CapabilityCard card() const override { return {}; }
+  [[nodiscard]] Request compose(const Delivery&, std::string_view, Instant) const override { return LocalRequest{}; }
+  [[nodiscard]] Outcome interpret(const Reply& reply, Instant) const override {
+    const auto* http = std::get_if<HttpReply>(&reply);
+    const std::string said = http != nullptr ? http->body : std::get<MailReply>(reply).text;
+    const bool understood = said.find("hush-1234") != std::string::npos;
+    return {.kind = understood ? OutcomeKind::Permanent : OutcomeKind::Unmapped,
+            .reason = Reason::RequestRefused,
+            .provider_message_id = said.substr(0, 15),
+            .detail = said.substr(0, 20)};
+  }
+};
+
+TEST(DispatchLate, ASecretThatTheExcerptCutsInTwoLeavesNoHalf) {
+  const std::string said = "refused: code hush-1234 is too short";
+  for (const Reply& reply : {Reply{HttpReply{400, {}, said}}, Reply{MailReply{MailStep::Body, 550, said}}}) {
+    const Outcome outcome = interpret_discreetly(Quoting{}, reply, {}, {"hush-1234"});
+    EXPECT_EQ(outcome.detail, "refused: code *** is");
+    EXPECT_EQ(outcome.provider_message_id, "refused: code *");
+    EXPECT_EQ(outcome.kind, OutcomeKind::Permanent) << "what it means is read from the answer as it came";
+    EXPECT_EQ(interpret_discreetly(Quoting{}, reply, {}, {}).detail, "refused: code hush-1") << "there is no secret";
+  }
+}
+
 TEST(DispatchLate, WhatIsNotToBeSentEndsWithoutACallOrAnAttempt) {
   World world;
   const RowId id = late_row(world);
@@ -158,6 +184,47 @@ TEST(DispatchLate, QuietHoursAreLookedAtBeforeEachCall) {
   world.delivery(now).quiet = "22:00-08:00 UTC";
   claimed(world, {now});
   EXPECT_EQ(world.calling(), std::vector{now});
+}
+
+TEST(DispatchLate, QuietHoursThatCannotBeReadHoldUpNothing) {
+  const Utc zones;
+  World world{{.zones = &zones}};
+  const RowId garbled = world.queue(1).front();
+  world.delivery(garbled).quiet = "at night";
+  claimed(world, {garbled});
+  EXPECT_EQ(world.calling(), std::vector{garbled});
+  World clockless;
+  const RowId id = clockless.queue(1).front();
+  clockless.delivery(id).quiet = "00:00-23:59 UTC";
+  claimed(clockless, {id});
+  EXPECT_EQ(clockless.calling(), std::vector{id}) << "nobody here knows what time it is there";
+}
+
+TEST(DispatchLate, WhatExpiresAfterTheQuietHoursWaitsForTheirEnd) {
+  const Utc zones;
+  World world{{.zones = &zones}};
+  world.now = parse_instant("2027-03-01T23:00:00Z").value();
+  world.beat();
+  const RowId id = world.queue(1).front();
+  world.delivery(id).quiet = "22:00-08:00 UTC";
+  world.delivery(id).expires_at = world.now + hours{20};
+  claimed(world, {id});
+  world.store_answers_records();
+  EXPECT_EQ(world.row(id).verdict->reason, Reason::QuietHours);
+}
+
+TEST(DispatchLate, ATextThatComesAfterItsExpiryIsNotSent) {
+  World world;
+  const RowId id = late_row(world);
+  world.delivery(id).expires_at = world.now + seconds{2};
+  claimed(world, {id});
+  world.pass(seconds{2});
+  world.beat();
+  world.text_comes(id, text("too late"));
+  EXPECT_TRUE(world.calling().empty());
+  world.store_answers_records();
+  EXPECT_EQ(world.row(id).verdict->state, DeliveryState::Expired);
+  EXPECT_FALSE(world.row(id).rendered) << "what was not sent is not kept as sent";
 }
 
 // Lets everything be answered at once for so long and counts the calls.

@@ -32,9 +32,25 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> promote_fails = {};
   std::optional<Error> expire_fails = {};
   std::optional<Error> late_fails = {};
+  int question_fails = 0;                 // the n-th question about templates, people or lists; 0: none
   std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
   int lists_read = 0;
   int lists_read_while_deciding = 0;  // that is, inside the transaction that takes rows
+
+  Result<std::int64_t> catalog_version() override { return question(real_->catalog_version()); }
+  Result<std::vector<StoredTemplate>> templates(const TemplateFilter& filter) override {
+    return question(real_->templates(filter));
+  }
+  Result<bool> any_suppression() override { return question(real_->any_suppression()); }
+  Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override {
+    return question(real_->find_contacts(refs));
+  }
+  Result<std::vector<Suppression>> find_suppressions(std::span<const SuppressionRef> refs) override {
+    return question(real_->find_suppressions(refs));
+  }
+  Result<std::vector<ListMember>> members(TenantId tenant, std::string_view name, const MemberRange& range) override {
+    return question(real_->members(tenant, name, range));
+  }
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
     batches.push_back(rows_max);
@@ -159,6 +175,11 @@ class FaultySession final : public ContentForwards {
 
  private:
   StoreSession& real() override { return *real_; }
+  template <class Answer>
+  Result<Answer> question(Result<Answer> answer) {
+    if (question_fails == 0 || --question_fails > 0) return answer;
+    return Error{ErrorCode::Unavailable, "the store cannot be reached"};
+  }
   std::unique_ptr<StoreSession> real_;
   bool deciding_ = false;
 };

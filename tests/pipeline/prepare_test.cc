@@ -1,8 +1,10 @@
 // Texts that are written just before they are sent, over the model store, a database and a key that answer as told.
 #include "pipeline/prepare.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "pipeline/expand.h"
 #include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
@@ -129,6 +131,53 @@ TEST(Prepare, ABoxThatNoKeyOpensWaitsForSomebodyWhoHasIt) {
   EXPECT_EQ(std::get<NotToBeSent>(what).state, DeliveryState::Parked) << "the box is still there";
   EXPECT_EQ(std::get<NotToBeSent>(what).reason, Reason::SecretMissing);
   EXPECT_EQ(std::get<NotToBeSent>(what).detail, "no key here opens it");
+}
+
+NotToBeSent not_sent(Late& l, RowId id) {
+  auto what = l.answer(id);
+  EXPECT_TRUE(std::holds_alternative<NotToBeSent>(what));
+  return std::get<NotToBeSent>(std::move(what));
+}
+
+TEST(Prepare, WithoutAKeyOrADatabaseItIsParkedOrWaits) {
+  Late l{"Your code: {{secret.code}}"};
+  const RowId id = l.made("b1", "box");
+  PrepareStage keyless{{l.session, l.rules, &l.source}};
+  auto answers = keyless.turn(l.now, {{7, id}});
+  ASSERT_TRUE(std::holds_alternative<NotToBeSent>(answers.front().what));
+  EXPECT_EQ(std::get<NotToBeSent>(answers.front().what).state, DeliveryState::Parked);
+  PrepareStage alone{{l.session, l.rules}};
+  answers = alone.turn(l.now, {{7, id}});
+  ASSERT_TRUE(std::holds_alternative<NotNow>(answers.front().what));
+  EXPECT_EQ(std::get<NotNow>(answers.front().what).detail, "no database");
+}
+
+TEST(Prepare, ATemplateOrATenantThatIsGoneByThenIsTold) {
+  Late l;
+  const RowId id = l.made("b1");
+  l.rules.templates = {};
+  EXPECT_EQ(not_sent(l, id).detail, "template \"t\" is gone");
+  EXPECT_EQ(not_sent(l, id).reason, Reason::TemplateNotFound);
+  l.rules.tenants.clear();
+  l.rules.index();
+  EXPECT_EQ(not_sent(l, id).reason, Reason::UnknownTenant);
+}
+
+TEST(Prepare, ARouteThatIsGoneByThenLeavesTheMessageItsOwnData) {
+  Late l;
+  const RowId id = l.made("b1");
+  l.rules.routes.clear();
+  l.rules.index();
+  const auto what = l.answer(id);
+  ASSERT_TRUE(std::holds_alternative<LateText>(what));
+  EXPECT_EQ(std::get<LateText>(what).content.body, "Hi ") << "nobody is asked for a record any more";
+}
+
+TEST(Prepare, ATextThatIsTooLargeByThenIsTold) {
+  Late l{"{{guest}}{{guest}}{{guest}}"};
+  const RowId id = l.made("b1");
+  l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(kContentBytesMax / 2, 'x'));
+  EXPECT_EQ(not_sent(l, id).reason, Reason::ContentTooLarge);
 }
 
 TEST(Prepare, AStoreThatDoesNotAnswerMakesItWait) {

@@ -19,9 +19,36 @@ bool has_canaries() {
 }
 
 std::vector<std::string> canary_names() {
-  return {"ack_before_commit", "no_dedup",          "no_fence",       "no_write_ahead",    "unclear_repeated",
-          "no_call_cap",       "silent_take_over",  "dropped_record", "expiry_ignored",    "lease_ignored",
-          "called_given_back", "late_over_settled", "lost_promotion", "half_an_expansion", "cancel_forgotten"};
+  return {"ack_before_commit",
+          "no_dedup",
+          "no_fence",
+          "no_write_ahead",
+          "unclear_repeated",
+          "no_call_cap",
+          "silent_take_over",
+          "dropped_record",
+          "expiry_ignored",
+          "lease_ignored",
+          "called_given_back",
+          "late_over_settled",
+          "lost_promotion",
+          "half_an_expansion",
+          "key_without_tenant",
+          "refusal_is_success",
+          "no_reason",
+          "ignored_is_failed",
+          "cancel_forgotten",
+          "mark_forgotten",
+          "suppression_forgotten",
+          "suppression_not_asked",
+          "quiet_ignored",
+          "mixed_texts",
+          "old_record",
+          "late_cancel_ignored",
+          "late_expiry_ignored",
+          "secret_in_answer",
+          "secret_kept",
+          "limit_ignored"};
 }
 
 void plant(const std::string& name) { planted() = name; }

@@ -1,5 +1,6 @@
-// Time in the simulator: what happens when, in one thread. Everything has an owner (a process, or the world itself), so
-// that a process can die or sleep with all that it had planned.
+// Time in the simulator: what happens when, in one thread. Everything has an
+// owner (a process, or the world itself), so that a process can die or sleep
+// with all that it had planned.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace postrider::sim {
 
 using Owner = int;  // a process; 0: the world
 constexpr Owner kWorld = 0;
-/// What would go on for ever (polls, ticks, heartbeats) does not keep time from being skipped.
+/// What would go on for ever (polls, ticks, heartbeats) does not keep time from
+/// being skipped.
 enum class Kind : bool { Once, Round };
 
 class Clockwork {
@@ -47,7 +49,8 @@ class Clockwork {
     now_ = std::max(now_, entry.at);
     return entry;
   }
-  /// When the next thing happens that is not a round; Duration::max() when there is none.
+  /// When the next thing happens that is not a round; Duration::max() when
+  /// there is none.
   [[nodiscard]] Duration next_once() const { return once_.empty() ? Duration::max() : once_.front().at; }
   /// Lets time pass in which nothing but rounds would happen.
   void skip_to(Duration at) {

@@ -13,17 +13,19 @@ struct Range {
   int to = 0;
 };
 constexpr std::array<Range, kFaults> kRanges{
-    {{"crash", 5, 60},        {"stall", 5, 80},           {"restart", 2, 20},         {"store refuses", 2, 60},
-     {"answer lost", 2, 25},  {"commit unknown", 2, 15},  {"store gone", 2, 15},      {"slow store", 2, 20},
-     {"clock step", 2, 20},   {"repeated send", 20, 300}, {"connect fails", 10, 300}, {"call breaks", 10, 300},
-     {"call hangs", 5, 150},  {"slow answer", 5, 150},    {"server fault", 10, 250},  {"busy", 10, 300},
-     {"rate limit", 10, 300}, {"refused", 5, 80},         {"misconfigured", 1, 20},   {"provider down", 1, 30}}};
+    {{"crash", 5, 60},          {"stall", 5, 80},           {"restart", 2, 20},         {"store refuses", 2, 60},
+     {"answer lost", 2, 25},    {"commit unknown", 2, 15},  {"store gone", 2, 15},      {"slow store", 2, 20},
+     {"clock step", 2, 20},     {"repeated send", 20, 300}, {"connect fails", 10, 300}, {"call breaks", 10, 300},
+     {"call hangs", 5, 150},    {"slow answer", 5, 150},    {"server fault", 10, 250},  {"busy", 10, 300},
+     {"rate limit", 10, 300},   {"refused", 5, 80},         {"misconfigured", 1, 20},   {"provider down", 1, 30},
+     {"context gone", 20, 300}, {"context slow", 20, 300}}};
 
 }  // namespace
 
 std::string_view name_of(Fault fault) { return kRanges[static_cast<std::size_t>(fault)].name; }
 
-// With hardly any kind of fault a seed would wait for hours until enough of them struck.
+// With hardly any kind of fault a seed would wait for hours until enough of
+// them struck.
 Faults::Faults(Prng& random) : random_(random) {
   constexpr std::ptrdiff_t kKindsMin = 6;
   do {

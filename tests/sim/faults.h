@@ -1,5 +1,6 @@
-// Which faults a seed draws, and how often they strike. Each seed has its own mixture (a swarm): some seeds know no
-// crash but a hundred lost answers, others the reverse.
+// Which faults a seed draws, and how often they strike. Each seed has its own
+// mixture (a swarm): some seeds know no crash but a hundred lost answers,
+// others the reverse.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace postrider::sim {
 
 enum class Fault : std::uint8_t {
   Crash,          // a process is gone between any two steps
-  Stall,          // a process does nothing for longer than its lease, then goes on as if nothing had been
+  Stall,          // a process does nothing for longer than its lease, then goes on as if
+                  // nothing had been
   Restart,        // a process is asked to end, and another one starts
   StoreRefuses,   // a verb fails, nothing happened
   AnswerLost,     // a verb happened, and nobody was told
@@ -31,8 +33,10 @@ enum class Fault : std::uint8_t {
   Refused,        // 400, 550
   Misconfigured,  // 401
   ProviderDown,   // for minutes or hours
+  ContextGone,    // the application's database cannot be asked
+  ContextSlow,    // its answer takes longer than a lease
 };
-inline constexpr std::size_t kFaults = 20;
+inline constexpr std::size_t kFaults = 22;
 std::string_view name_of(Fault fault);
 
 class Faults {

@@ -1,4 +1,5 @@
-// postrider-sim: the production core and pipeline in a simulated world, seed by seed.
+// postrider-sim: the production core and pipeline in a simulated world, seed by
+// seed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@ struct Options {
   bool trace = false;
   bool quiet = false;
   std::string canary = {};
+  std::string rule = {};
 };
 
 struct Totals {
@@ -35,7 +37,7 @@ void report(const Outcome& outcome, const Options& options) {
 }
 
 // One in a hundred is run twice: the same seed must give the same trace.
-void add(Totals& totals, std::uint64_t seed, const Options& options) {
+bool add(Totals& totals, std::uint64_t seed, const Options& options) {
   Outcome outcome = World{seed, options.trace ? Trace::Print : Trace::No}.run();
   if (seed % 100 == 0 && !options.trace) {
     if (const Outcome again = World{seed}.run(); again.trace != outcome.trace)
@@ -48,7 +50,11 @@ void add(Totals& totals, std::uint64_t seed, const Options& options) {
   totals.steps += outcome.steps;
   totals.simulated += outcome.simulated;
   totals.violations += outcome.violations.size();
-  report(outcome, options);
+  const bool caught = std::any_of(outcome.violations.begin(), outcome.violations.end(), [&](const Violation& each) {
+    return options.rule.empty() || each.rule == options.rule;
+  });
+  if (caught || options.rule.empty()) report(outcome, options);
+  return caught;
 }
 
 int run(const Options& options) {
@@ -57,14 +63,16 @@ int run(const Options& options) {
   const std::uint64_t count = options.seed ? 1 : options.seeds;
   const auto begun = std::chrono::steady_clock::now();
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    add(totals, seed, options);
-    // A canary is caught once.
-    if (!options.canary.empty() && totals.violations > 0) break;
+    const bool caught = add(totals, seed, options);
+    // A canary is caught once, by the rule that it is for.
+    if (!options.canary.empty() && caught) break;
   }
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   if (!options.quiet) {
-    fmt::print("{} steps, {:.0f} simulated hours, {} faults in the calmest seed, {:.1f} s\n", totals.steps,
-               static_cast<double>(totals.simulated.count()) / 3.6e9, totals.fewest_faults, took);
+    fmt::print(
+        "{} steps, {:.0f} simulated hours, {} faults in the calmest "
+        "seed, {:.1f} s\n",
+        totals.steps, static_cast<double>(totals.simulated.count()) / 3.6e9, totals.fewest_faults, took);
     if (totals.violations == 0)
       fmt::print("0 of {}: < {:.3g} % per seed with 95 % confidence\n", totals.seeds,
                  300.0 / static_cast<double>(totals.seeds));
@@ -81,8 +89,10 @@ int main(int argc, char** argv) {
   using namespace postrider::sim;
   Options options;
   CLI::App app{
-      "Runs the production core and pipeline in a simulated world: several nodes, producers, providers, and\n"
-      "faults between any two steps; then heals it and looks whether every promise was kept.",
+      "Runs the production core and pipeline in a simulated world: "
+      "several nodes, producers, providers, and\n"
+      "faults between any two steps; then heals it and looks whether "
+      "every promise was kept.",
       "postrider-sim"};
   app.add_option("--seeds", options.seeds, "how many seeds")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
@@ -91,6 +101,7 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "only violations and the last line");
   if (has_canaries())
     app.add_option("--canary", options.canary, "plant this bug")->check(CLI::IsMember(canary_names()));
+  if (has_canaries()) app.add_option("--rule", options.rule, "go on until this rule finds it");
   CLI11_PARSE(app, argc, argv);
   plant(options.canary);
   return run(options);

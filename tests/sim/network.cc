@@ -1,5 +1,6 @@
 #include "sim/network.h"
 
+#include "base/text.h"
 #include "sim/world.h"
 
 namespace postrider::sim {
@@ -9,13 +10,20 @@ std::string recipient_of(const Request& request) {
   if (const auto* http = std::get_if<HttpRequest>(&request)) return http->url;
   return std::get<MailRequest>(request).envelope_to;
 }
+std::string text_of(const Request& request) {
+  if (const auto* http = std::get_if<HttpRequest>(&request)) return http->body;
+  const std::string& mail = std::get<MailRequest>(request).data;  // one part, in base64
+  std::string part = mail.substr(mail.find("\r\n\r\n"));
+  std::erase_if(part, [](char c) { return c == '\r' || c == '\n'; });
+  return from_base64(part).value_or("");
+}
 bool is_mail(const Request& request) { return std::holds_alternative<MailRequest>(request); }
 
 }  // namespace
 
 void Network::start(Process& from, Call call) {
   const Key key{from.self(), call.id};
-  open_[key] = {.call = std::move(call), .started_at = from.now()};
+  open_[key] = {.call = std::move(call), .started_at = from.now(), .decided_at = from.now()};
   world_.clock().after(world_.moment(5), from.self(), Kind::Once, [this, &from, key] { begin(from, key); });
 }
 
@@ -49,6 +57,14 @@ Network::Fate Network::draw(ProviderId provider) {
   return Fate::Ok;
 }
 
+// Some repeat what they do not like, from anywhere in it: an excerpt may end in
+// the middle of a secret.
+std::string Network::repeated(const Request& request) {
+  std::string text = text_of(request);
+  if (const std::size_t at = text.find("{\"ref\""); at != std::string::npos) text.erase(0, at);
+  return std::string(world_.random().below(240), '.') + text;
+}
+
 Reply Network::answer(Fate fate, const Request& request) {
   const bool mail = is_mail(request);
   switch (fate) {
@@ -69,8 +85,8 @@ Reply Network::answer(Fate fate, const Request& request) {
       if (mail) return MailReply{MailStep::MailFrom, 421, "too many"};
       return HttpReply{429, {{"retry-after", std::to_string(world_.random().below(90))}}, ""};
     case Fate::Refused:
-      if (mail) return MailReply{MailStep::RcptTo, 550, "no such user"};
-      return HttpReply{400, {}, "bad"};
+      if (mail) return MailReply{MailStep::RcptTo, 550, repeated(request)};
+      return HttpReply{400, {}, repeated(request)};
     case Fate::Misconfigured:
       if (mail) return MailReply{MailStep::Auth, 535, "bad credentials"};
       return HttpReply{401, {}, "who are you"};
@@ -96,15 +112,19 @@ void Network::begin(Process& from, const Key& key) {
                         .process = from.self(),
                         .node = from.node(),
                         .recipient = recipient,
+                        .text = text_of(open.call.request),
+                        .decided_at = open.decided_at,
                         .node_time = from.now(),
                         .since_last_beat = world_.clock().now() - from.last_beat};
+  open.facts = facts;
   world_.call_begins(facts);
   const bool may_act = fate == Fate::Ok || fate == Fate::Breaks || fate == Fate::Hangs || fate == Fate::Fault;
   const bool acts = fate == Fate::Ok || (may_act && world_.random().below(2) == 0);
   const Duration way = world_.moment(20);
   if (acts) {
     world_.clock().after(way, kWorld, Kind::Once, [this, facts] {
-      // What the kernel had not sent yet when its process died is lost now and then.
+      // What the kernel had not sent yet when its process died is lost now and
+      // then.
       if (!world_.is_alive(facts.process) && world_.random().below(2) == 0) return;
       world_.effect(facts);
     });
@@ -127,6 +147,7 @@ void Network::begin(Process& from, const Key& key) {
 void Network::end(Process& from, const Key& key, Reply reply) {
   const auto found = open_.find(key);
   if (found == open_.end()) return;
+  if (found->second.begun) world_.call_ends(found->second.facts);
   CallEnd ended{key.second, std::move(reply), found->second.started_at, from.now()};
   open_.erase(found);
   from.call_ended(std::move(ended));

@@ -1,5 +1,6 @@
-// What lies behind the transport: connections that break, and providers with a ledger of their own. A request that left
-// arrives, whatever becomes of the process that sent it.
+// What lies behind the transport: connections that break, and providers with a
+// ledger of their own. A request that left arrives, whatever becomes of the
+// process that sent it.
 #pragma once
 #include <map>
 #include <optional>
@@ -28,12 +29,15 @@ class Network {
   struct Open {
     Call call = {};
     Instant started_at = {};
-    bool begun = false;  // bytes left
+    Instant decided_at = {};
+    bool begun = false;    // bytes left
+    CallFacts facts = {};  // once begun
   };
   enum class Fate : std::uint8_t { Ok, Connect, Partly, Breaks, Hangs, Fault, Busy, Limited, Refused, Misconfigured };
 
   void begin(Process& from, const Key& key);
   Fate draw(ProviderId provider);
+  [[nodiscard]] std::string repeated(const Request& request);
   [[nodiscard]] Reply answer(Fate fate, const Request& request);
   void end(Process& from, const Key& key, Reply reply);
 

@@ -18,7 +18,8 @@ constexpr Duration kAbortGrace = std::chrono::seconds{2};
 
 }  // namespace
 
-Process::Process(World& world, Owner self, int place) : world_(world), self_(self), place_(place) {}
+Process::Process(World& world, Owner self, int place)
+    : world_(world), self_(self), place_(place), expand_records_(world), late_records_(world) {}
 
 Instant Process::steady() const { return world_.clock().instant(); }
 Instant Process::now() const { return world_.clock().instant() + clock_offset_; }
@@ -50,9 +51,10 @@ bool Process::begin() {
   prepare_session_ = session();
   heartbeat_ = session();
   maintain_ = session();
-  expand_stage_.emplace(ExpandStage::Parts{*expand_session_, world_.rules(), *ids_, lease_.node, &*places_},
-                        random_->next());
-  prepare_stage_.emplace(PrepareStage::Parts{*prepare_session_, world_.rules()});
+  expand_stage_.emplace(
+      ExpandStage::Parts{*expand_session_, world_.rules(), *ids_, lease_.node, &*places_, &expand_records_},
+      random_->next());
+  prepare_stage_.emplace(PrepareStage::Parts{*prepare_session_, world_.rules(), &late_records_, &boxes_});
   heartbeat_stage_.emplace(*heartbeat_, lease_.node, MaintainDuties::HeartbeatOnly);
   maintain_stage_.emplace(*maintain_, lease_.node, MaintainDuties::All);
   start_rounds();
@@ -160,7 +162,8 @@ void Process::carry_out(std::vector<DispatchEffect> effects) {
 
 void Process::prepare_texts(const std::vector<LateJob>& jobs) {
   auto answers = prepare_stage_->turn(now(), jobs);
-  later(store_takes(), [this, answers = std::move(answers)]() mutable { put(event::Prepared{std::move(answers)}); });
+  later(store_takes() + late_records_.took(),
+        [this, answers = std::move(answers)]() mutable { put(event::Prepared{std::move(answers)}); });
 }
 
 void Process::call_ended(CallEnd end) { put(event::Ended{{std::move(end)}}); }
@@ -230,7 +233,7 @@ void Process::expand_turn() {
   if (report && report->rows == 0) return;
   if (!report && report.error().code == ErrorCode::Ambiguous) start_anew("the answer to an expansion was lost");
   expand_busy_ = true;
-  later(report ? store_takes() : kStorePause, [this, report = std::move(report)]() mutable {
+  later((report ? store_takes() : kStorePause) + expand_records_.took(), [this, report = std::move(report)]() mutable {
     expand_busy_ = false;
     if (report) hand_on(std::move(*report));
   });
@@ -257,7 +260,7 @@ void Process::keep(MaintainStage& stage, StoreSession& session) {
     return;
   }
   if (report->declared_dead) return start_anew("taken for dead");
-  if (report->beat) put(event::Beat{begun});
+  if (report->beat) put(event::Beat{begun, report->living});
   if (report->trouble && report->trouble->code == ErrorCode::Ambiguous)
     start_anew("the answer to a take-over was lost");
   if (!report->taken_over.empty()) {

@@ -1,5 +1,6 @@
-// One process: the production stages on simulated threads. Carries effects out as the runtime does, with a pause of any
-// length, a crash or a sleep between any two steps.
+// One process: the production stages on simulated threads. Carries effects out
+// as the runtime does, with a pause of any length, a crash or a sleep between
+// any two steps.
 #pragma once
 #include <deque>
 #include <map>
@@ -12,6 +13,7 @@
 #include "pipeline/expand.h"
 #include "pipeline/maintain.h"
 #include "pipeline/prepare.h"
+#include "sim/application.h"
 #include "sim/clockwork.h"
 #include "sim/watcher.h"
 
@@ -23,7 +25,8 @@ class Process {
  public:
   Process(World& world, Owner self, int place);
 
-  /// Joins the store; false when that failed: the process ends, and another one tries again.
+  /// Joins the store; false when that failed: the process ends, and another one
+  /// tries again.
   bool begin();
   [[nodiscard]] Owner self() const { return self_; }
   [[nodiscard]] int place() const { return place_; }
@@ -84,6 +87,8 @@ class Process {
   std::optional<Places> places_;
   std::unique_ptr<StoreSession> intake_, claims_session_, records_session_, expand_session_, prepare_session_,
       heartbeat_, maintain_;
+  Records expand_records_, late_records_;
+  Boxes boxes_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<ExpandStage> expand_stage_;
   std::optional<PrepareStage> prepare_stage_;

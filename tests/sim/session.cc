@@ -1,5 +1,6 @@
 #include "sim/session.h"
 
+#include "base/canary.h"
 #include "sim/world.h"
 
 namespace postrider::sim {
@@ -81,7 +82,7 @@ Result<std::vector<Claim>> SimSession::claim(Instant now, const ClaimRequest& re
   return write("claim", [&] {
     auto claims = real_->claim(now, request);
     if (claims) {
-      for (const Claim& claim : *claims) world_.leased(claim, request.node);
+      for (const Claim& claim : *claims) world_.claimed(claim, request.node);
     }
     return claims;
   });
@@ -138,6 +139,29 @@ Result<std::vector<Peer>> SimSession::beat(Instant now, NodeId node) {
 
 Result<Done> SimSession::remove(NodeId node) {
   return write("remove", [&] { return real_->remove(node); });
+}
+
+// What the store says it called off is called off, whether anybody learns of it
+// or not.
+Result<Acted> SimSession::cancel(Instant now, const OperatorAction& action, std::span<const RowId> ids) {
+  return write("cancel", [&] {
+    auto acted =
+        canary("cancel_forgotten") ? Result<Acted>{Acted{.changed = ids.size()}} : real_->cancel(now, action, ids);
+    if (acted && acted->changed == ids.size()) {
+      for (const RowId id : ids) world_.cancelled(id);
+    }
+    return acted;
+  });
+}
+
+Result<Acted> SimSession::suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) {
+  return write("suppress", [&] {
+    std::vector<Hold> holds;
+    for (const Suppression& each : wanted) holds.push_back(world_.hold_of(each.address));
+    auto acted = canary("suppression_forgotten") ? Result<Acted>{Acted{}} : real_->suppress(now, by, wanted);
+    for (std::size_t i = 0; acted && i < wanted.size(); ++i) world_.suppressed(wanted[i].address, holds[i]);
+    return acted;
+  });
 }
 
 }  // namespace postrider::sim

@@ -1,5 +1,6 @@
-// The model store as seen over a bad line: verbs fail before they happen, or happen without an answer. What was
-// committed is shown to the checkers, whether anybody learns of it or not.
+// The model store as seen over a bad line: verbs fail before they happen, or
+// happen without an answer. What was committed is shown to the checkers,
+// whether anybody learns of it or not.
 #pragma once
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ class SimSession final : public ContentForwards {
   Result<NodeLease> join(Instant now, std::string_view name) override;
   Result<std::vector<Peer>> beat(Instant now, NodeId node) override;
   Result<Done> remove(NodeId node) override;
+  Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> ids) override;
+  Result<Acted> suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) override;
 
   // --- not used by the stages
   Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override {
@@ -59,9 +62,6 @@ class SimSession final : public ContentForwards {
   }
   Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> ids) override {
     return real_->discard(now, action, ids);
-  }
-  Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> ids) override {
-    return real_->cancel(now, action, ids);
   }
   Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> ids) override {
     return real_->replay(now, action, ids);

@@ -1,5 +1,6 @@
-// What the world shows to those who judge it. A checker sees facts (what was promised to a producer, what the database
-// handed out, what reached the provider), never the engine's own account of them.
+// What the world shows to those who judge it. A checker sees facts (what was
+// promised to a producer, what the database handed out, what reached the
+// provider), never the engine's own account of them.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@ struct Order {
   std::string id = {};   // UUID text; empty when the engine gives one
   std::string key = {};  // idempotency key; empty when it has none
   std::string tenant = {};
+  std::string ref = {};                      // what its texts say: "m7"
   std::vector<std::string> recipients = {};  // one delivery each, whatever happens
   std::optional<MessageState> ends = {};     // a message that cannot become deliveries
 };
@@ -27,9 +29,23 @@ struct CallFacts {
   Owner process = 0;
   NodeId node = 0;
   std::string recipient = {};
+  std::string text = {};          // what it says
+  Instant decided_at = {};        // when the engine handed it to the transport, by the
+                                  // clock of the process
   Instant node_time = {};         // by the clock of the process
-  Duration since_last_beat = {};  // since the database last took a beat of this process, by the world's time
+  Duration since_last_beat = {};  // since the database last took a beat of this
+                                  // process, by the world's time
 };
+
+/// What the application knows of what an order is about.
+struct RecordFacts {
+  std::string ref = {};  // of the order
+  int seen = 1;          // grows with each change
+  bool off = false;      // called off: nobody is to be told any more
+};
+/// Who has a delivery at a moment.
+enum class Hold : bool { Nobody, ANode };
+inline bool is_mail(std::string_view recipient) { return recipient.find('@') != std::string_view::npos; }
 
 struct Violation {
   std::string rule = {};
@@ -43,18 +59,34 @@ class Checker {
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  /// The producer was told that this is kept (or committed the row itself); `id` is what it was told.
+  /// A producer will send this.
+  virtual void ordered(const Order&) {}
+  /// The producer was told that this is kept (or committed the row itself);
+  /// `id` is what it was told.
   virtual void promised(const Order&, const std::string& /*id*/) {}
-  /// The database committed a lease.
+  /// The producer was told that another message has this key.
+  virtual void key_refused(const Order&) {}
+  virtual void node_begins(NodeId, Duration /*at*/) {}
+  /// The database committed a lease that a node had asked for.
+  virtual void claimed(const Claim&, NodeId, Duration /*at*/) {}
+  /// The database committed a lease: asked for, made with its delivery, or
+  /// taken over.
   virtual void leased(const Claim&, NodeId) {}
   virtual void recorded(const Completion&, Recorded) {}
-  /// An operator was told that it is cancelled, or will not be tried again; it had been handed out with this fence.
-  virtual void cancelled(RowId /*delivery*/, int /*fence*/) {}
   /// The first byte of a call leaves.
   virtual void call_begins(const CallFacts&) {}
+  /// The process has its answer, or its end.
+  virtual void call_ends(const CallFacts&) {}
+  /// The database committed that it was called off.
+  virtual void cancelled(RowId /*delivery*/) {}
+  /// The database committed that this address is not to be written to; who had
+  /// its delivery then.
+  virtual void suppressed(const std::string& /*recipient*/, Hold) {}
+  virtual void record_changed(const RecordFacts&) {}
   /// The provider did what it was asked to.
   virtual void effect(const CallFacts&) {}
-  /// The answer says that nothing was done because of our settings: not counted as an attempt.
+  /// The answer says that nothing was done because of our settings: not counted
+  /// as an attempt.
   virtual void call_not_counted(RowId /*delivery*/) {}
   /// Now and then, and at the end.
   virtual void look(const model::ModelDatabase&) {}
@@ -76,5 +108,7 @@ class Checker {
 
 /// All rules that hold at this stage, one object each.
 std::vector<std::unique_ptr<Checker>> all_checkers(const Rules& rules);
+/// Those about what is said, to whom and when.
+std::vector<std::unique_ptr<Checker>> wish_checkers(const Rules& rules);
 
 }  // namespace postrider::sim

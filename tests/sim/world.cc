@@ -17,7 +17,12 @@ constexpr std::uint64_t kFaultsMin = 20;
 constexpr std::uint64_t kStepsMax = 3'000'000;
 constexpr Duration kRestMax = std::chrono::hours{24 * 14};
 
-std::string_view kTypes[] = {"order.least", "order.once", "order.reconcile"};
+constexpr std::string_view kTypes[] = {"order.least", "order.once", "order.reconcile", "order.record", "order.code"};
+constexpr Guarantee kGuarantees[] = {Guarantee::AtLeastOnce, Guarantee::AtMostOnce, Guarantee::Reconcile,
+                                     Guarantee::AtLeastOnce, Guarantee::AtMostOnce};
+constexpr std::size_t kRecord = 3;  // about something that the application has a record of
+constexpr std::size_t kCode = 4;    // with a sealed secret
+constexpr Channel kChannels[] = {Channel::Webhook, Channel::Email};
 
 Duration seconds_between(Prng& random, int from, int to) {
   return std::chrono::milliseconds{from * 1000 +
@@ -32,6 +37,8 @@ World::World(std::uint64_t seed, Trace trace)
     : seed_(seed), printing_(trace), random_(seed * 0x9E3779B97F4A7C15ULL + 1), faults_(random_), network_(*this) {
   make_rules();
   checkers_ = all_checkers(rules_);
+  operator_session_ = open_session();
+  operator_session_->use_ids(operator_ids_);
   places_ = 1 + static_cast<int>(random_.below(3));
 }
 
@@ -40,42 +47,9 @@ World::~World() = default;
 // --- the world as it is configured
 
 void World::make_rules() {
-  const std::vector<std::string> tenants{"north", "south"};
-  auto session = std::move(store_.open_session()).value();
-  const auto tenant_ids = session->tenants(tenants).value();
-  const auto provider_ids = session->providers(std::vector<std::string>{"hook", "mail"}).value();
-  for (std::size_t i = 0; i < tenants.size(); ++i) rules_.tenants.push_back({tenant_ids[i], tenants[i], {}});
-  owned_adapters_.push_back(make_webhook({.name = "hook", .type = "webhook", .channel = Channel::Webhook}).value());
-  owned_adapters_.push_back(
-      make_smtp({.name = "mail", .type = "smtp", .channel = Channel::Email, .values = {{"from", "a@example.test"}}})
-          .value());
-  const Channel channels[] = {Channel::Webhook, Channel::Email};
-  const int window = 4 << random_.below(5);
-  for (std::size_t i = 0; i < 2; ++i) {
-    const ProviderId id = provider_ids[i];
-    rules_.providers.push_back({.id = id,
-                                .name = i == 0 ? "hook" : "mail",
-                                .channel = channels[i],
-                                .window = window,
-                                .connections = std::max(1, window / 2),
-                                .ahead = random_.below(2) == 0 ? 0 : window / 4});
-    rules_.chains[channels[i]] = {id};
-    adapters_[id] = owned_adapters_[i].get();
-  }
-  const Guarantee guarantees[] = {Guarantee::AtLeastOnce, Guarantee::AtMostOnce, Guarantee::Reconcile};
-  for (std::size_t i = 0; i < 3; ++i) {
-    Route route{.type = std::string{kTypes[i]}, .guarantee = guarantees[i]};
-    if (random_.below(4) == 0) route.rendering = Rendering::Late;
-    route.recipients.push_back({Channel::Webhook, "urls", RecipientShape::Array});
-    route.recipients.push_back({Channel::Email, "mails", RecipientShape::Array});
-    rules_.routes.push_back(std::move(route));
-    for (const Channel channel : channels) {
-      Template made{
-          .key = fmt::format("t-{}-{}", i, to_text(channel)), .type = std::string{kTypes[i]}, .channel = channel};
-      made.texts.push_back({.subject = text("{{ref}}").value(), .body = text("{\"ref\":\"{{ref}}\"}").value()});
-      rules_.templates.add(std::move(made));
-    }
-  }
+  make_tenants();
+  make_providers();
+  make_routes();
   Policy policy{.kind = PolicyKind::Exponential};
   policy.base = seconds_between(random_, 1, 60);
   policy.cap = std::chrono::minutes{16};
@@ -83,7 +57,80 @@ void World::make_rules() {
   policy.timeout = seconds_between(random_, 3, 30);
   policy.jitter = std::chrono::milliseconds{random_.below(1000)};
   rules_.policies.push_back({.policy = policy});
+  rules_.zones = &zones_;
   rules_.index();
+}
+
+// The world begins at eight in the morning; quiet hours begin soon after in
+// some seeds, so that what is repeated meets them.
+void World::make_tenants() {
+  const std::vector<std::string> names{"north", "south"};
+  auto session = std::move(store_.open_session()).value();
+  const auto ids = session->tenants(names).value();
+  for (std::size_t i = 0; i < names.size(); ++i) rules_.tenants.push_back({ids[i], names[i], {}});
+  Tenant& south = rules_.tenants.back();
+  if (random_.below(2) == 0) {
+    const int from = 8 * 60 + 1 + static_cast<int>(random_.below(15));
+    south.quiet_hours = QuietHours{from, from + 5 + static_cast<int>(random_.below(120))};
+  }
+  if (random_.below(3) == 0) {
+    south.limit = {.per_second = 0.2 + static_cast<double>(random_.below(40)) / 10,
+                   .burst = 1 + static_cast<double>(random_.below(3)),
+                   .concurrency = 1 + static_cast<int>(random_.below(3))};
+  }
+  // An engine that knows of no suppression asks for none until it looks again:
+  // here there is always one.
+  const std::vector<Suppression> nobody{{.tenant = ids[0], .address = "nobody@example.test", .evidence = "none"}};
+  session->use_ids(operator_ids_);
+  (void)session->suppress(clock_.instant(), {.actor = "operator"}, nobody).value();
+}
+
+void World::make_providers() {
+  auto session = std::move(store_.open_session()).value();
+  const auto ids = session->providers(std::vector<std::string>{"hook", "mail"}).value();
+  owned_adapters_.push_back(make_webhook({.name = "hook", .type = "webhook", .channel = Channel::Webhook}).value());
+  owned_adapters_.push_back(
+      make_smtp({.name = "mail", .type = "smtp", .channel = Channel::Email, .values = {{"from", "a@example.test"}}})
+          .value());
+  const int window = 4 << random_.below(5);
+  for (std::size_t i = 0; i < 2; ++i) {
+    rules_.providers.push_back({.id = ids[i],
+                                .name = i == 0 ? "hook" : "mail",
+                                .channel = kChannels[i],
+                                .window = window,
+                                .connections = std::max(1, window / 2),
+                                .ahead = random_.below(2) == 0 ? 0 : window / 4});
+    rules_.chains[kChannels[i]] = {ids[i]};
+    adapters_[ids[i]] = owned_adapters_[i].get();
+  }
+}
+
+void World::make_routes() {
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    Route route{.type = std::string{kTypes[i]}, .guarantee = kGuarantees[i]};
+    if (random_.below(4) == 0 || (i == kRecord && random_.below(4) != 0)) route.rendering = Rendering::Late;
+    if (i == kRecord) {
+      route.context = ContextRule{
+          .database = "application",
+          .sql = compile_context_sql("SELECT * FROM booking WHERE id = :entity_id", SqlDialect::Sqlite).value()};
+      route.cancel_when = {.field = "status", .values = {"off"}};
+    }
+    route.recipients.push_back({Channel::Webhook, "urls", RecipientShape::Array});
+    route.recipients.push_back({Channel::Email, "mails", RecipientShape::Array});
+    rules_.routes.push_back(std::move(route));
+    for (const Channel channel : kChannels) {
+      add_template(std::string{kTypes[i]}, channel,
+                   i == kRecord ? R"({"ref":"{{ref}}","seen":"{{seen}}"})"
+                   : i == kCode ? R"({"ref":"{{ref}}","code":"{{secret.code}}"})"
+                                : R"({"ref":"{{ref}}"})");
+    }
+  }
+}
+
+void World::add_template(const std::string& type, Channel channel, const char* body) {
+  Template made{.key = fmt::format("{}-{}", type, to_text(channel)), .type = type, .channel = channel};
+  made.texts.push_back({.subject = text("{{ref}}").value(), .body = text(body).value()});
+  rules_.templates.add(std::move(made));
 }
 
 std::unique_ptr<StoreSession> World::open_session() {
@@ -105,6 +152,7 @@ void World::start_process(int place) {
     clock_.after(std::chrono::seconds{1}, kWorld, Kind::Once, [this, place] { start_process(place); });
     return;
   }
+  tell([&](Checker& checker) { checker.node_begins(process->node(), clock_.now()); });
   processes_.emplace(owner, std::move(process));
 }
 
@@ -144,6 +192,7 @@ void World::plan_orders() {
     const int number = static_cast<int>(i);
     orders_.push_back(make_order(number));
     rows_.push_back(make_row(orders_.back(), number));
+    tell([&](Checker& checker) { checker.ordered(orders_.back()); });
     const Duration at{static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(sending_ends_.count())))};
     clock_.after(at, kWorld, Kind::Once, [this, number] { send(number); });
   }
@@ -152,7 +201,12 @@ void World::plan_orders() {
 Order World::make_order(int number) {
   Order order;
   order.tenant = random_.below(3) == 0 ? "south" : "north";
+  order.ref = fmt::format("m{}", number);
   if (random_.below(2) == 0) order.key = fmt::format("key-{}", number);
+  // The same key of another tenant is another key.
+  const std::string before = fmt::format("key-{}", number - 1);
+  if (random_.below(4) == 0 && number > 0 && orders_.back().key == before && orders_.back().tenant != order.tenant)
+    order.key = before;
   order.id = format_uuid(make_uuid7(clock_.instant(), random_.next(), random_.next()));
   const std::uint64_t draw = random_.below(40);
   if (draw == 0) {
@@ -162,8 +216,8 @@ Order World::make_order(int number) {
   const bool crowd = draw == 1 && random_.below(12) == 0;  // more than one expansion can make: in chunks
   const std::uint64_t recipients = crowd ? kDeliveriesPerExpansionMax + 20 : 1 + random_.below(4);
   for (std::uint64_t i = 0; i < recipients; ++i) {
-    const std::string ref = fmt::format("m{}-r{}", number, i);
-    order.recipients.push_back(random_.below(2) == 0 ? "https://" + ref + ".example.test/in" : ref + "@example.test");
+    const std::string name = fmt::format("{}-r{}", order.ref, i);
+    order.recipients.push_back(random_.below(2) == 0 ? "https://" + name + ".example.test/in" : name + "@example.test");
   }
   return order;
 }
@@ -173,7 +227,13 @@ OutboxRow World::make_row(const Order& order, int number) {
   row.tenant = order.tenant;
   row.id = order.id;
   row.idempotency_key = order.key;
-  row.type = order.ends ? "nobody.knows" : std::string{kTypes[random_.below(3)]};
+  const std::size_t type = random_.below(std::size(kTypes));
+  row.type = order.ends ? "nobody.knows" : std::string{kTypes[type]};
+  if (type == kCode) row.sealed = sealed_box(number);
+  if (type == kRecord) {
+    row.entity_id = fmt::format("e{}", number);
+    records_[row.entity_id] = {.ref = order.ref};
+  }
   std::string urls;
   std::string mails;
   for (const std::string& recipient : order.recipients) {
@@ -181,20 +241,25 @@ OutboxRow World::make_row(const Order& order, int number) {
     if (!list.empty()) list += ',';
     list += '"' + recipient + '"';
   }
-  row.payload = fmt::format(R"({{"ref":"m{}","urls":[{}],"mails":[{}]}})", number, urls, mails);
+  row.payload = fmt::format(R"({{"ref":"{}","urls":[{}],"mails":[{}]}})", order.ref, urls, mails);
   const std::string_view lanes[] = {"", "priority", "standard", "bulk"};
   row.lane = lanes[random_.below(4)];
   if (random_.below(6) == 0) row.due_at = format_instant(clock_.instant() + seconds_between(random_, 1, 600));
-  if (random_.below(6) == 0) row.expires_at = format_instant(clock_.instant() + seconds_between(random_, 60, 3600));
+  if (random_.below(6) == 0) {
+    const bool soon = random_.below(2) == 0;  // perhaps before anybody got to it
+    row.expires_at = format_instant(clock_.instant() + seconds_between(random_, soon ? 5 : 60, soon ? 60 : 3600));
+  }
   return row;
 }
 
-// By SQL: the commit is the promise. By HTTP: the answer is, and until it comes the producer sends again.
+// By SQL: the commit is the promise. By HTTP: the answer is, and until it comes
+// the producer sends again.
 void World::send(int number) {
   const auto at = static_cast<std::size_t>(number);
   const Order& order = orders_[at];
   if (random_.below(2) == 0) {
-    // Inserting under an id that an earlier HTTP request left unanswered would be a second producer; one way for each.
+    // Inserting under an id that an earlier HTTP request left unanswered would
+    // be a second producer; one way for each.
     database_->insert_outbox(rows_[at]);
     note("inserted", fmt::format("{} m{}", order.id, number));
     tell([&](Checker& checker) { checker.promised(order, order.id); });
@@ -220,17 +285,24 @@ void World::repeat_until_answered(int number) {
 void World::answered(const Order& order, const Result<std::vector<std::vector<Admitted>>>& admitted) {
   if (!admitted) return;
   const Admitted& first = admitted->front().front();
-  POSTRIDER_CHECK(first.verdict != Admission::KeyReused);
-  note("acknowledged", order.id);
-  tell([&](Checker& checker) { checker.promised(order, format_uuid(first.first)); });
-  for (const int number : std::set<int>{unanswered_}) {
-    if (orders_[static_cast<std::size_t>(number)].id == order.id) unanswered_.erase(number);
+  if (first.verdict == Admission::KeyReused) {
+    note("key refused", order.id);
+    tell([&](Checker& checker) { checker.key_refused(order); });
+  } else {
+    note("acknowledged", order.id);
+    tell([&](Checker& checker) { checker.promised(order, format_uuid(first.first)); });
   }
+  no_longer_waits_for_answer(order);
 }
 
-// An expiry that passed before anybody took the message: the producer is told, and nothing is kept.
+// An expiry that passed before anybody took the message: the producer is told,
+// and nothing is kept.
 void World::refused(const Order& order) {
   note("refused", order.id);
+  no_longer_waits_for_answer(order);
+}
+
+void World::no_longer_waits_for_answer(const Order& order) {
   for (const int number : std::set<int>{unanswered_}) {
     if (orders_[static_cast<std::size_t>(number)].id == order.id) unanswered_.erase(number);
   }
@@ -248,19 +320,16 @@ void World::plan_trouble() {
 
 // An operator who looks for a moment when something is being sent, or takes whatever is there.
 void World::cancel_one() {
-  std::vector<std::pair<RowId, int>> candidates;
+  std::vector<RowId> candidates;
   const bool held_only = random_.below(3) > 0;
   for (const auto& [key, row] : database_->queue) {
-    if (key.group.channel != Channel::Expand && (row.node != 0 || !held_only))
-      candidates.emplace_back(row.id, row.fence);
+    if (key.group.channel != Channel::Expand && (row.node != 0 || !held_only)) candidates.push_back(row.id);
   }
   for (const auto& [key, row] : database_->deferred) {
-    if (row.group.channel != Channel::Expand && !held_only) candidates.emplace_back(key.second, row.fence);
+    if (row.group.channel != Channel::Expand && !held_only) candidates.push_back(key.second);
   }
   if (candidates.empty()) return;
-  const std::pair<RowId, int>& picked = candidates[random_.below(candidates.size())];
-  const RowId id = picked.first;
-  const int fence = picked.second;
+  const RowId id = candidates[random_.below(candidates.size())];
   auto session = std::move(store_.open_session()).value();
   IdSource ids{0};
   session->use_ids(ids);
@@ -268,8 +337,7 @@ void World::cancel_one() {
   const Acted acted =
       session->cancel(session->database_now().value(), {.actor = "operator", .why = "sim"}, {&id, 1}).value();
   if (acted.changed == 0) return;
-  note("cancelled", fmt::format("delivery {} fence {}", id, fence));
-  tell([&](Checker& checker) { checker.cancelled(id, fence); });
+  cancelled(id);
 }
 
 void World::trouble() {
@@ -336,8 +404,8 @@ void World::step() {
   entry.action();
 }
 
-// Hours in which only heartbeats would be heard are not played. Everybody who is awake beats on arrival, as they would
-// have all the time.
+// Hours in which only heartbeats would be heard are not played. Everybody who
+// is awake beats on arrival, as they would have all the time.
 void World::skip_quiet_time() {
   if (!database_->outbox.empty() || !database_->queue.empty()) return;
   Duration until = clock_.next_once();
@@ -363,11 +431,13 @@ void World::look() {
 Outcome World::run() {
   for (int place = 0; place < places_; ++place) start_process(place);
   plan_orders();
+  plan_people();
   plan_trouble();
   look();
   Duration next_look = std::chrono::seconds{2};
   const auto limit = [&] { return steps_ > kStepsMax; };
-  // Faults strike while orders come in and for a while after, until there were enough of them.
+  // Faults strike while orders come in and for a while after, until there were
+  // enough of them.
   Duration troubled = sending_ends_ + seconds_between(random_, 5, 60);
   const Duration longest = troubled + std::chrono::hours{2};
   while (!limit() && (clock_.now() < troubled || (faults_.total() < kFaultsMin && clock_.now() < longest))) {
@@ -392,7 +462,8 @@ Outcome World::run() {
                   .simulated = clock_.now()};
   if (!at_rest()) {
     outcome.violations.push_back(
-        {"settles", fmt::format("{} after healing: {} in the outbox, {} in the queue, {} deferred, {} unanswered",
+        {"settles", fmt::format("{} after healing: {} in the outbox, {} in the queue, {} "
+                                "deferred, {} unanswered",
                                 format_duration(clock_.now() - healed), database_->outbox.size(),
                                 database_->queue.size(), database_->deferred.size(), unanswered_.size())});
   } else {
@@ -406,6 +477,10 @@ Outcome World::run() {
 
 // --- what the checkers are shown
 
+void World::claimed(const Claim& claim, NodeId node) {
+  tell([&](Checker& checker) { checker.claimed(claim, node, clock_.now()); });
+  leased(claim, node);
+}
 void World::leased(const Claim& claim, NodeId node) {
   delivery_of_[claim.delivery.recipient] = claim.delivery.id;
   note("leased", fmt::format("delivery {} fence {} to node {}", claim.delivery.id, claim.lease.fence, node));
@@ -425,6 +500,9 @@ void World::beaten(NodeId node) {
 void World::call_begins(const CallFacts& facts) {
   note("calls", fmt::format("delivery {} fence {} by node {}", facts.delivery, facts.fence, facts.node));
   tell([&](Checker& checker) { checker.call_begins(facts); });
+}
+void World::call_ends(const CallFacts& facts) {
+  tell([&](Checker& checker) { checker.call_ends(facts); });
 }
 void World::call_not_counted(RowId delivery) {
   tell([&](Checker& checker) { checker.call_not_counted(delivery); });

@@ -1,5 +1,6 @@
-// One seed: processes on one database, producers, providers and everything that goes wrong between them. First a phase
-// in which faults strike, then a healed one in which all must come to rest.
+// One seed: processes on one database, producers, providers and everything that
+// goes wrong between them. First a phase in which faults strike, then a healed
+// one in which all must come to rest.
 #pragma once
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "ports/provider.h"
+#include "sim/application.h"
 #include "sim/clockwork.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -54,13 +56,19 @@ class World {
   void note(std::string_view what, std::string_view about);
   void ended(Process& process);
   [[nodiscard]] RowId delivery_of(const std::string& recipient);
+  [[nodiscard]] const RecordFacts& record_of(std::string_view entity) const { return records_.find(entity)->second; }
+  [[nodiscard]] Hold hold_of(const std::string& recipient);
 
   // --- what happened, for the checkers
+  void claimed(const Claim& claim, NodeId node);
   void leased(const Claim& claim, NodeId node);
   void recorded(const Completion& completion, Recorded result);
   void beaten(NodeId node);
   void call_begins(const CallFacts& facts);
+  void call_ends(const CallFacts& facts);
   void call_not_counted(RowId delivery);
+  void cancelled(RowId delivery);
+  void suppressed(const std::string& recipient, Hold hold);
   void effect(const CallFacts& facts);
   /// The producer hears of it.
   void answered(const Order& order, const Result<std::vector<std::vector<Admitted>>>& admitted);
@@ -68,6 +76,10 @@ class World {
 
  private:
   void make_rules();
+  void make_tenants();
+  void make_providers();
+  void make_routes();
+  void add_template(const std::string& type, Channel channel, const char* body);
   void start_process(int place);
   void crash(Owner process);
   void plan_orders();
@@ -75,6 +87,11 @@ class World {
   OutboxRow make_row(const Order& order, int number);
   void send(int number);
   void repeat_until_answered(int number);
+  void no_longer_waits_for_answer(const Order& order);
+  void plan_people();
+  void cancel_one();
+  void suppress_one();
+  void change_record(const std::string& entity);
   void plan_trouble();
   void trouble();
   void cancel_one();
@@ -101,6 +118,10 @@ class World {
   std::map<ProviderId, const Provider*> adapters_;
   std::shared_ptr<model::ModelDatabase> database_ = std::make_shared<model::ModelDatabase>();
   model::ModelStore store_{database_};
+  Utc zones_;
+  IdSource operator_ids_{0};
+  std::unique_ptr<StoreSession> operator_session_;
+  std::map<std::string, RecordFacts, std::less<>> records_;  // by entity
   std::vector<std::unique_ptr<Checker>> checkers_;
   std::map<Owner, std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<Process>> ended_;

@@ -40,7 +40,7 @@ void move_on(ModelDatabase& db, Instant now, const Completion& completion, const
                            .detail = completion.detail,
                            .at = now,
                            .expires_at = completion.expires_at};
-  if (v.state == DeliveryState::Retrying && mark && !canary("cancel_forgotten")) {
+  if (v.state == DeliveryState::Retrying && mark && !canary("mark_forgotten")) {
     db.settle(l.id, {l.tenant, DeliveryState::Cancelled, mark->reason, mark->why, now});
   } else if (v.state == DeliveryState::Retrying) {
     db.defer(v.due_at, l.id, waiting);

@@ -31,6 +31,26 @@ TEST(NamedColumns, InnerSelectsAndCommentsDoNotCount) {
   EXPECT_EQ(named_columns("SELECT a -- , hidden\n, /* , other */ b FROM t"), (Names{"a", "b"}));
 }
 
+TEST(NamedColumns, AreSpelledWithLettersDigitsAndTheSignsThatSqlAllows) {
+  for (int code = 33; code < 127; ++code) {
+    const char c = static_cast<char>(code);
+    const bool word = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '$';
+    const auto names = named_columns(std::string{"SELECT a"} + c + "b");
+    EXPECT_EQ(names == Names{std::string{"a"} + c + "b"}, word) << c;
+  }
+  EXPECT_EQ(named_columns("SELECT größe FROM t"), Names{"größe"});
+}
+
+TEST(NamedColumns, EveryKindOfSpaceSeparatesAndACommentMayEndTheText) {
+  EXPECT_EQ(named_columns("SELECT\ta\r\n, b\tFROM t"), (Names{"a", "b"}));
+  EXPECT_EQ(named_columns("SELECT a -- and no more"), Names{"a"});
+  EXPECT_EQ(named_columns("SELECT a /* and no more"), Names{"a"});
+}
+
+TEST(NamedColumns, ACastInsideACallIsNotTheItems) {
+  EXPECT_EQ(named_columns("SELECT max(a::text) AS m, :b AS n FROM t"), (Names{"m", "n"}));
+}
+
 TEST(NamedColumns, AStarNamesNone) {
   EXPECT_EQ(named_columns("SELECT * FROM t"), std::nullopt);
   EXPECT_EQ(named_columns("SELECT a, b.* FROM t"), std::nullopt);

@@ -97,6 +97,31 @@ TEST(TemplateFile, ErrorsNameTheirLine) {
   EXPECT_EQ(error_of("---\nkey: \xff\n---\n"), "line 1: the file is not UTF-8");
 }
 
+std::string file_with(const std::string& line, const std::string& body = "hello") {
+  return "---\nkey: a\nchannel: email\nlocale: en\n" + line + "\n---\n" + body + "\n";
+}
+
+TEST(TemplateFile, EveryWrongFormOfALineIsRefused) {
+  for (const char* scope : {"listing", "/10", "listing/"}) {
+    EXPECT_NE(error_of(file_with(std::string{"scope: "} + scope)).find("a scope is of the form type/id"),
+              std::string::npos)
+        << scope;
+  }
+  EXPECT_NE(error_of(file_with("active: perhaps")).find("active is true or false"), std::string::npos);
+  EXPECT_TRUE(must_read(file_with("active: true")).head.active);
+  EXPECT_NE(error_of(file_with("name: \"a")).find("must be a JSON text"), std::string::npos);
+  EXPECT_NE(error_of(file_with("name: \"a\" b")).find("must be a JSON text"), std::string::npos);
+  for (const char* param : {"\t1 = \"a", "  \"1\\x\" = a"}) {
+    EXPECT_NE(error_of(file_with(std::string{"provider_params:\n"} + param)), "it was read") << param;
+  }
+}
+
+TEST(TemplateFile, ASecondMarkIsText) {
+  const TemplateFile file = must_read(file_with("name: a", "hello\n--- html ---\n<p>\n--- html ---\n\\--- html ---"));
+  EXPECT_EQ(file.text.body, "hello");
+  EXPECT_EQ(file.text.html, "<p>\n--- html ---\n--- html ---");
+}
+
 TEST(TemplateFile, WhatIsWrittenIsReadBack) {
   TemplateFile file;
   file.head.key = "k";
@@ -128,6 +153,16 @@ TEST(TemplateFile, TheScopeAndTheFlagAreWrittenToo) {
   file.head.active = false;
   file.text.locale = "de-DE";
   EXPECT_EQ(must_read(write_template_file(file)), file);
+}
+
+TEST(TemplateFile, ItsNameKeepsLettersDigitsAndThreeSigns) {
+  for (int code = 33; code < 127; ++code) {
+    const char c = static_cast<char>(code);
+    const bool kept =
+        (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '-' || c == '.';
+    const std::string name = template_file_name({.key = std::string{"a"} + c, .channel = Channel::Email}, "en");
+    EXPECT_EQ(name.substr(0, 2), std::string{"a"} + (kept ? c : '-')) << c;
+  }
 }
 
 TEST(TemplateFile, ItsNameIsSafeInEveryFolder) {

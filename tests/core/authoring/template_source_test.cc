@@ -72,6 +72,37 @@ TEST(TemplateSource, EveryPartOfATextHasItsShape) {
             "provider_params has more than 50 entries (en-US)");
 }
 
+TEST(TemplateSource, ALocaleIsOfLettersDigitsAndHyphensInside) {
+  for (int code = 33; code < 127; ++code) {
+    const char c = static_cast<char>(code);
+    const bool word = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+    TemplateSource source = sound();
+    source.texts[0].locale = std::string{"en"} + c + "x";
+    EXPECT_EQ(problem_of(source).empty(), word || c == '-') << c;
+    source.texts[0].locale = std::string{"en"} + c;
+    EXPECT_EQ(problem_of(source).empty(), word) << c;
+  }
+  TemplateSource source = sound();
+  source.texts[0].locale = std::string(36, 'x');
+  EXPECT_FALSE(problem_of(source).empty());
+}
+
+TEST(TemplateSource, ATextWithoutALocaleIsNotNamedByIt) {
+  TemplateSource source = sound();
+  source.texts[0].locale.clear();
+  source.texts[0].body = "\xc3";
+  EXPECT_EQ(problem_of(source), "body is not UTF-8");
+}
+
+TEST(TemplateSource, APartialHasNoScope) {
+  TemplateSource source = sound();
+  source.channel.reset();
+  source.type.clear();
+  source.scope_type = "listing";
+  source.scope_id = "10";
+  EXPECT_EQ(problem_of(source), "scope_type is not for a partial, which is included by its key");
+}
+
 TEST(TemplateSource, TheTitleTellsWhichOneItIs) {
   TemplateSource source = sound();
   EXPECT_EQ(source.title(), "made (email)");
