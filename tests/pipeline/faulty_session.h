@@ -48,9 +48,6 @@ class FaultySession final : public ContentForwards {
   Result<std::vector<Suppression>> find_suppressions(std::span<const SuppressionRef> refs) override {
     return question(real_->find_suppressions(refs));
   }
-  Result<std::vector<ListMember>> members(TenantId tenant, std::string_view name, const MemberRange& range) override {
-    return question(real_->members(tenant, name, range));
-  }
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
     batches.push_back(rows_max);
@@ -79,7 +76,7 @@ class FaultySession final : public ContentForwards {
   Result<std::vector<ListMember>> members(TenantId tenant, std::string_view name, const MemberRange& range) override {
     ++lists_read;
     lists_read_while_deciding += deciding_ ? 1 : 0;
-    return real_->members(tenant, name, range);
+    return question(real_->members(tenant, name, range));
   }
   Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override {
     const bool gives_up = chunk.finished && chunk.deliveries.empty();

@@ -26,10 +26,18 @@ void World::plan_people() {
   }
 }
 
+// Often something that is being sent at this moment.
 void World::cancel_one() {
   if (database_->deliveries.empty()) return;
-  const auto pick = static_cast<std::ptrdiff_t>(random_.below(database_->deliveries.size()));
-  const std::vector<RowId> ids{std::next(database_->deliveries.begin(), pick)->first};
+  std::vector<RowId> held;
+  for (const auto& [key, row] : database_->queue) {
+    if (key.group.channel != Channel::Expand && row.node != 0) held.push_back(row.id);
+  }
+  const bool from_held = !held.empty() && random_.below(2) == 0;
+  const std::size_t pick = random_.below(from_held ? held.size() : database_->deliveries.size());
+  const RowId picked =
+      from_held ? held[pick] : std::next(database_->deliveries.begin(), static_cast<std::ptrdiff_t>(pick))->first;
+  const std::vector<RowId> ids{picked};
   (void)operator_session_->cancel(clock_.instant() + clock_step_, kOperator, ids);
 }
 

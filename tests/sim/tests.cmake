@@ -28,7 +28,7 @@ if(NOT POSTRIDER_SANITIZE)
   endforeach()
   # The runner of long runs must keep what fails; one of its planted failures is a canary from here.
   add_test(NAME long.self_test COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/long --self-test)
-  set_tests_properties(long.self_test PROPERTIES LABELS "unit" TIMEOUT 120
+  set_tests_properties(long.self_test PROPERTIES LABELS "slow" TIMEOUT 120
     ENVIRONMENT "POSTRIDER_RELEASE=${CMAKE_BINARY_DIR}")
   add_test(NAME sim.without_a_canary COMMAND postrider-sim-canaries --seeds 50)
   set_tests_properties(sim.without_a_canary PROPERTIES LABELS "sim;unit")

@@ -318,28 +318,6 @@ void World::plan_trouble() {
   });
 }
 
-// An operator who looks for a moment when something is being sent, or takes whatever is there.
-void World::cancel_one() {
-  std::vector<RowId> candidates;
-  const bool held_only = random_.below(3) > 0;
-  for (const auto& [key, row] : database_->queue) {
-    if (key.group.channel != Channel::Expand && (row.node != 0 || !held_only)) candidates.push_back(row.id);
-  }
-  for (const auto& [key, row] : database_->deferred) {
-    if (row.group.channel != Channel::Expand && !held_only) candidates.push_back(key.second);
-  }
-  if (candidates.empty()) return;
-  const RowId id = candidates[random_.below(candidates.size())];
-  auto session = std::move(store_.open_session()).value();
-  IdSource ids{0};
-  session->use_ids(ids);
-  set_database_clock();
-  const Acted acted =
-      session->cancel(session->database_now().value(), {.actor = "operator", .why = "sim"}, {&id, 1}).value();
-  if (acted.changed == 0) return;
-  cancelled(id);
-}
-
 void World::trouble() {
   if (random_.below(6) == 0) cancel_one();
   for (const auto& [owner, process] : std::map<Owner, Process*>{[&] {

@@ -94,7 +94,6 @@ class World {
   void change_record(const std::string& entity);
   void plan_trouble();
   void trouble();
-  void cancel_one();
   void heal();
   [[nodiscard]] bool at_rest() const;
   void step();
