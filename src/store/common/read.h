@@ -1,6 +1,7 @@
 // The whole story of one message, and what waits in all.
 #pragma once
 #include <algorithm>
+#include <span>
 
 #include "store/common/look.h"
 #include "store/rules.h"
@@ -58,17 +59,30 @@ DeliveryCounts count_deliveries(Connection& c, RowId message) {
   return counts;
 }
 
+inline DeliveryCounts count_of(std::span<const DeliveryView> all) {
+  DeliveryCounts counts{.total = all.size()};
+  for (const DeliveryView& each : all) {
+    ++counts.by_state[each.state];
+    counts.scheduled += each.state == DeliveryState::Retrying && each.reason == Reason::Scheduled ? 1 : 0;
+  }
+  return counts;
+}
+
+// Counting those that are being sent looks at the whole queue: only where not all of a message's deliveries are seen
+// one by one.
 template <class Connection>
 std::optional<MessageView> look_at_message(Connection& c, RowId id, const DeliveryRange& range) {
   auto view = look_at_message_alone(c, id);
   if (!view) return view;
-  view->counts = count_deliveries(c, id);
-  for (const RowId delivery : delivery_ids(c, id, range)) {
+  const std::vector<RowId> ids = delivery_ids(c, id, range);
+  for (const RowId delivery : ids) {
     auto seen = look_at_delivery(c, delivery);
     if (!seen) continue;
     seen->tries = look_at_attempts(c, delivery);
     view->deliveries.push_back(std::move(*seen));
   }
+  const bool all = range.after == 0 && ids.size() < range.count_max;
+  view->counts = all ? count_of(view->deliveries) : count_deliveries(c, id);
   return view;
 }
 
