@@ -19,7 +19,7 @@ class Nginx:
             file.write(f"""daemon off; worker_processes 1; pid {self.folder}/nginx.pid; error_log {self.folder}/error.log;
 events {{ worker_connections 4096; }}
 http {{ access_log off; client_body_temp_path {self.folder}/b; proxy_temp_path {self.folder}/p; fastcgi_temp_path {self.folder}/f;
-uwsgi_temp_path {self.folder}/u; scgi_temp_path {self.folder}/s; keepalive_requests 100000000; keepalive_timeout 600s;
+uwsgi_temp_path {self.folder}/u; scgi_temp_path {self.folder}/s; keepalive_requests 100000000; keepalive_timeout 6h;
 server {{ listen 127.0.0.1:{self.port} backlog=2048;
 location = /status {{ stub_status; }}
 location / {{ default_type application/json; return 200 '{{"id":"ok"}}'; }} }} }}
