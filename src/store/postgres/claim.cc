@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "store/common/rows.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
@@ -12,6 +13,16 @@ constexpr int kClaimLock = 0x506f7374;
 // A turn takes milliseconds. One that lasts belongs to a node that stands still; then we claim beside it for a while.
 constexpr std::chrono::milliseconds kTurnWaitMax{250};
 constexpr std::chrono::seconds kBesideFor{10};
+
+void settle_cancelled(Connection& c, Instant now, const Rows& gone) {
+  common::Settler<Connection> settler{c, now};
+  for (int i = 0; i < gone.count(); ++i) {
+    const auto reason = reason_from(gone.small(i, 2));
+    if (!reason) Connection::fail_corrupt("a cancelled row without a reason");
+    settler.settle({gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), DeliveryState::Cancelled, *reason,
+                    gone.text(i, 3)});
+  }
+}
 
 }  // namespace
 
@@ -105,9 +116,10 @@ void PostgresSession::add_from_the_front(Connection& c, Instant now, const Claim
   }
 }
 
-Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
+// What was cancelled while it was held ends; the rest waits for anybody.
+Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leases) {
   if (leases.empty()) return Done{};
-  return run([&](Connection& c) {
+  return transact([&](Connection& c) {
     Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
         fence{Type::Int4};
     for (const Lease& lease : leases) {
@@ -119,7 +131,10 @@ Result<Done> PostgresSession::release(Instant, std::span<const Lease> leases) {
       fence.add_int4(lease.fence);
       floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
-    c.query("release", Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
+    Params held;
+    held.array(lane).array(channel).array(tenant).array(position).array(id).array(fence);
+    settle_cancelled(c, now, c.query("give_back_cancelled", held));
+    c.query("release", held);
     return Done{};
   });
 }

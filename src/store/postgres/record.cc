@@ -101,40 +101,7 @@ void drop_secrets(Connection& c, std::span<const Completion> completions, const 
   if (settled.size() > 0) c.query("secret_drop_of_deliveries", Params{}.array(settled));
 }
 
-void end_cancelled(Connection& c, Instant now, std::span<const Lease> leases) {
-  Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
-      fence{Type::Int4};
-  for (const Lease& lease : leases) {
-    lane.add_int2(static_cast<int>(lease.lane));
-    channel.add_int2(static_cast<int>(lease.channel));
-    tenant.add_int4(lease.tenant);
-    position.add_int8(lease.position);
-    id.add_int8(lease.id);
-    fence.add_int4(lease.fence);
-  }
-  const Rows gone = c.query("give_back_cancelled",
-                            Params{}.array(lane).array(channel).array(tenant).array(position).array(id).array(fence));
-  if (gone.empty()) return;
-  common::Settler<Connection> settler{c, now};
-  for (int i = 0; i < gone.count(); ++i) {
-    const auto reason = reason_from(gone.small(i, 2));
-    if (!reason) Connection::fail_corrupt("a cancelled row without a reason");
-    settler.settle({gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), DeliveryState::Cancelled, *reason,
-                    gone.text(i, 3)});
-  }
-}
-
 }  // namespace
-
-Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leases) {
-  if (leases.empty()) return Done{};
-  return transact([&](Connection& c) {
-    end_cancelled(c, now, leases);
-    const auto released = release(now, leases);
-    if (!released) throw Failure{released.error().code, released.error().text};
-    return Done{};
-  });
-}
 
 Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<const Completion> completions) {
   if (completions.empty()) return std::vector<Recorded>{};

@@ -152,9 +152,6 @@ class PostgresSession final : public StoreSession {
     return *ids_;
   }
 
-  /// What give_back() does with those that nobody cancelled.
-  Result<Done> release(Instant now, std::span<const Lease> leases);
-
   struct Found {
     std::vector<Claim> claims = {};
     bool raced = false;  // others changed what was picked: there may be more

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <future>
-#include <thread>
+#include <chrono>
 
 #include "store/postgres/postgres_database.h"
 
@@ -119,41 +117,6 @@ TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
   run_sql(application.get(), "COMMIT");
   EXPECT_EQ(session->claim(now, request(3, 50)).value().size(), 15U);
   EXPECT_EQ(value("SELECT count(*) FROM postrider.queue WHERE node = 3 AND fence = 1"), "20");
-}
-
-TEST_F(PostgresClaims, ThoseWhoClaimAndRecordAtOnceNeverWaitForEachOther) {
-  constexpr int kRows = 6000;
-  wait_for_a_claim(kRows);
-  std::vector<std::thread> nodes;
-  std::atomic<int> recorded{0};
-  for (const NodeId node : {3, 4, 5}) {
-    nodes.emplace_back([&, node] {
-      const auto claims_with = store->open_session().value();
-      const auto records_with = store->open_session().value();
-      std::future<void> recording;  // while the next ones are claimed
-      for (;;) {
-        const std::vector<Claim> claims = claims_with->claim(now, request(node, 100)).value();
-        if (claims.empty()) return;
-        std::vector<Completion> done;
-        for (const Claim& claim : claims) {
-          Completion completion;
-          completion.lease = claim.lease;
-          completion.verdict = {.state = DeliveryState::Delivered, .reason = Reason::AcceptedByProvider, .attempt = 1};
-          completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted, .started_at = now, .ended_at = now};
-          done.push_back(completion);
-        }
-        if (recording.valid()) recording.get();
-        recording = std::async(std::launch::async, [&, done = std::move(done)] {
-          for (const Recorded one : records_with->record(now, done).value())
-            recorded += one == Recorded::Applied ? 1 : 0;
-        });
-      }
-    });
-  }
-  for (std::thread& node : nodes) node.join();
-  EXPECT_EQ(recorded, kRows);
-  EXPECT_EQ(value("SELECT max(fence) FROM postrider.queue"), "");
-  EXPECT_EQ(value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), "0");
 }
 
 TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {
