@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/fault.h"
 #include "base/limits.h"
@@ -41,10 +42,14 @@ void end_lease(Connection& c, const Lease& lease) {
 
 Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size_t rows_max,
                                              const ExpandDecision& decide) {
-  // Asked first without a transaction: an empty outbox, the usual case of a poll, must cost one round trip.
-  const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
-  if (!any) return any.error();
-  if (!*any || rows_max == 0) return ExpandReport{};
+  if (rows_max == 0) return ExpandReport{};
+  // Asked first without a transaction: an empty outbox, the usual case of a poll, must cost one round trip. Not asked
+  // while there is much: the question walks over the rows that were taken and are not swept away yet.
+  if (!std::exchange(more_in_outbox_, false)) {
+    const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
+    if (!any) return any.error();
+    if (!*any) return ExpandReport{};
+  }
   std::vector<OutboxRow> judged;
   std::vector<ExpandedMessage> judgement;  // kept for the case that these rows are written again
   const auto once = [&](Connection& c, Keys keys) {
@@ -52,7 +57,7 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     Transaction transaction{c};
     const std::vector<OutboxRow> rows = take_rows(c, rows_max);
     if (rows.empty()) return report;
-    if (rows.size() > kFewRows) keys = Keys::AskFirst;
+    if (rows.size() > kFewRows && keys == Keys::TakenAsNew) keys = Keys::TriedAsNew;
     std::vector<ExpandedMessage> decided = same_rows(rows, judged) ? std::move(judgement) : decide(rows);
     if (decided.size() != rows.size()) {
       throw Failure{ErrorCode::Invalid,
@@ -64,7 +69,9 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     }
     ExpansionWriter writer{c, now, node, ids(), used_, keys};
     writer.write(rows, decided);
+    if (writer.met_old_keys()) hope_.fails();
     report.rows = rows.size();
+    more_in_outbox_ = rows.size() == rows_max;
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());
     POSTRIDER_FAULT_POINT("in_expand");
@@ -132,8 +139,9 @@ Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lea
   auto written = transact([&](Connection& c) {
     check_held(c, lease);
     auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
-    ExpansionWriter writer{c, now, 0, ids(), used_};
+    ExpansionWriter writer{c, now, 0, ids(), used_, hope_.holds() ? Keys::TriedAsNew : Keys::AskFirst};
     writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
+    if (writer.met_old_keys()) hope_.fails();
     state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
     if (chunk.as_of) state.as_of = chunk.as_of;
     state.at = now;

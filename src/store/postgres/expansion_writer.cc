@@ -84,9 +84,26 @@ void ExpansionWriter::find_admitted(const std::vector<OutboxRow>& rows) {
 }
 
 std::set<DedupKey> ExpansionWriter::add(const std::vector<NewDedup>& entries) {
-  if (keys_ == Keys::AskFirst) return add_dedups(c_, entries);
-  add_new_dedups(c_, entries);
-  return {};
+  if (keys_ == Keys::TakenAsNew) {
+    add_new_dedups(c_, entries);
+    return {};
+  }
+  if (keys_ == Keys::TriedAsNew && entries.size() > kFewRows && were_new(entries)) return {};
+  return add_dedups(c_, entries);
+}
+
+bool ExpansionWriter::were_new(const std::vector<NewDedup>& entries) {
+  c_.run("SAVEPOINT keys");
+  try {
+    copy_new_dedups(c_, entries);
+    return true;
+  } catch (const Failure& failure) {
+    if (failure.error().code != ErrorCode::Conflict) throw;
+    c_.run("ROLLBACK TO SAVEPOINT keys");
+    keys_ = Keys::AskFirst;
+    met_old_keys_ = true;
+    return false;
+  }
 }
 
 void ExpansionWriter::claim_ids() {

@@ -7,7 +7,8 @@
 
 namespace postrider::postgres {
 
-enum class Keys : bool { AskFirst, TakenAsNew };
+/// Taken as new: one that exists undoes everything. Tried as new: they are written once more, asking first.
+enum class Keys : std::uint8_t { AskFirst, TakenAsNew, TriedAsNew };
 
 class ExpansionWriter {
  public:
@@ -24,6 +25,7 @@ class ExpansionWriter {
 
   std::vector<Claim>& owned() { return owned_; }
   Groups& groups() { return groups_; }
+  [[nodiscard]] bool met_old_keys() const { return met_old_keys_; }  // where they were tried as new
 
  private:
   struct Entry {  // one message on its way
@@ -36,6 +38,7 @@ class ExpansionWriter {
   };
 
   std::set<DedupKey> add(const std::vector<NewDedup>& entries);
+  bool were_new(const std::vector<NewDedup>& entries);
   void find_admitted(const std::vector<OutboxRow>& rows);
   void claim_ids();
   void claim_keys();
@@ -53,6 +56,7 @@ class ExpansionWriter {
   IdSource& ids_;
   UsedTemplates& used_;
   Keys keys_;
+  bool met_old_keys_ = false;
   std::vector<Entry> entries_;
   std::map<DedupKey, DedupEntry> in_batch_;
   std::vector<Claim> owned_;

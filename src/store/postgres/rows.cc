@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace postrider::postgres {
 
@@ -126,6 +127,20 @@ struct DedupColumns {
 
 void add_new_dedups(Connection& c, const std::vector<NewDedup>& entries) {
   if (!entries.empty()) c.later("dedup_add_new", DedupColumns{entries}.params());
+}
+
+void copy_new_dedups(Connection& c, std::vector<NewDedup> entries) {
+  const auto order = [](const NewDedup& e) { return std::tie(e.key.kind, e.key.tenant, e.key.hash.bytes); };
+  std::sort(entries.begin(), entries.end(), [&](const NewDedup& a, const NewDedup& b) { return order(a) < order(b); });
+  const auto hash = [](CopyRows& to, const auto& value) { value ? to.uuid(value->bytes) : to.null(); };
+  CopyRows rows;
+  for (const NewDedup& each : entries) {
+    rows.row(6);
+    rows.int4(each.key.tenant).int2(static_cast<int>(each.key.kind)).uuid(each.key.hash.bytes).int8(each.entry.id);
+    hash(rows, each.entry.body);
+    hash(rows, each.entry.uuid);
+  }
+  c.copy("dedup_copy", rows);
 }
 
 std::set<DedupKey> add_dedups(Connection& c, const std::vector<NewDedup>& entries) {

@@ -30,6 +30,8 @@ std::set<DedupKey> add_dedups(Connection& c, const std::vector<NewDedup>& entrie
 /// The same where all of them are expected to be new: nobody waits for the answer, they go with the COMMIT. One that
 /// exists after all undoes the transaction (Conflict).
 void add_new_dedups(Connection& c, const std::vector<NewDedup>& entries);
+/// The same for many of them; the answer comes at once.
+void copy_new_dedups(Connection& c, std::vector<NewDedup> entries);
 DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys);
 
 /// Columns of queue rows, of deferred rows, and of settled rows, gathered and then written in one statement each.

@@ -163,6 +163,7 @@ class PostgresSession final : public StoreSession {
   common::Floors floors_;
   std::chrono::steady_clock::time_point beside_until_ = {};  // until then nobody's turn is waited for
   Hope hope_;
+  bool more_in_outbox_ = false;  // as far as the last look could see
   UsedTemplates used_;
 
   static constexpr int kTriesMax = 4;

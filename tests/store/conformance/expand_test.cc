@@ -209,6 +209,23 @@ TEST_P(Expanding, OfTwoWithOneKeyInOneBatchTheEarlierPositionWins) {
   EXPECT_EQ(view.detail, first.id);
 }
 
+TEST_P(Expanding, RepeatsInALargeBatchAreDuplicatesAndTheOthersAreNot) {
+  OutboxRow early = w.row();
+  early.idempotency_key = "k7";
+  const Sent first = w.send_one({}, early);
+  for (int i = 0; i < 20; ++i) {
+    OutboxRow row = i == 3 ? early : w.row();
+    row.idempotency_key = "k" + std::to_string(i);
+    w.database->insert(row);
+  }
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 20, w.decide(w.a))).rows, 20U);
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 20, w.decide(w.a))).rows, 0U);
+  const auto repeats = must(w.a->list({.state = "duplicate"}));
+  ASSERT_EQ(repeats.size(), 2U);
+  for (const auto& repeat : repeats) EXPECT_EQ(repeat.detail, format_uuid(first.uuid));
+  EXPECT_EQ(w.claim(50).size(), 19U);
+}
+
 TEST_P(Expanding, APlainRowWhoseKeyTheApiAcceptedIsTheDuplicateEvenIfItIsExpandedFirst) {
   OutboxRow plain = w.row();
   plain.idempotency_key = "k1";

@@ -16,6 +16,10 @@ INSERT INTO postrider.dedup (tenant, kind, hash, id, body, uuid)
 SELECT * FROM unnest($1::int[], $2::smallint[], $3::uuid[], $4::bigint[], $5::uuid[], $6::uuid[]) AS k(tenant, kind, hash, id, body, uuid)
 ORDER BY k.kind, k.tenant, k.hash
 
+-- The same for many: rows that come in the order of their keys.
+-- name: dedup_copy
+COPY postrider.dedup (tenant, kind, hash, id, body, uuid) FROM STDIN (FORMAT binary)
+
 -- Column by column: a column of which nobody said anything is NULL as a whole. PostgreSQL walks to the element of a
 -- text array, so the rows must be few (kTogether).
 -- name: outbox_add_many
