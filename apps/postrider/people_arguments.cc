@@ -102,7 +102,8 @@ void add_suppressions(CLI::App& app, const PeopleArguments& a) {
   list->add_option("--channel", o.channel, "only this channel");
   list->add_option("--address", o.address, "only this address");
   list->add_option("--limit", o.limit, "at most this many (default 50)")->check(CLI::Range(1, 1000000));
-  CLI::App* add = family.add_changing("add", "Suppress addresses; what waits for them ends");
+  CLI::App* add =
+      family.add_changing("add", "Suppress addresses; what waits for them ends, what is being sent is not tried again");
   add->add_option("address", o.addresses, "CHANNEL=ADDRESS")->required();
   add->add_option("--evidence", o.evidence, "what led to it")->required();
   add->add_option("--cause", o.cause, "unsubscribe, complaint, hard_bounce, operator (default), import");

@@ -193,7 +193,8 @@ class Teller {
       case DeliveryState::Parked: return fmt::format("parked; {}. An operator can retry or discard it.", why);
       case DeliveryState::Discarded: return fmt::format("discarded; {}.", why);
       case DeliveryState::Cancelled: return fmt::format("cancelled; {}.", why);
-      case DeliveryState::Suppressed: return fmt::format("not sent; {}.", why);
+      case DeliveryState::Suppressed:  // what became of the calls before is told above
+        return fmt::format("{}; {}.", view.attempts == 0 ? "not sent" : "not tried again", why);
       case DeliveryState::Expired: return fmt::format("not sent; {}.", why);
     }
     POSTRIDER_DIE("a DeliveryState outside its enum");

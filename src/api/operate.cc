@@ -115,7 +115,7 @@ std::optional<ApiError> read_entity_body(const HttpIn& in, std::string& why, std
 // Why what was not waiting could not be cancelled any more. What had ended without being sent needs no word.
 std::string_view too_late(DeliveryState state) {
   switch (state) {
-    case DeliveryState::Sending: return "its call is under way, and it was cancelled before: it is not tried again";
+    case DeliveryState::Sending: return "its call is under way, and it was called off before: it is not tried again";
     case DeliveryState::Sent:
     case DeliveryState::Delivered: return "it was sent before";
     case DeliveryState::Parked: return "it is parked: nothing happens to it unless an operator acts; discard it";

@@ -56,6 +56,13 @@ struct Verdict {
   bool possible_duplicate = false;
 };
 
+/// Where a delivery ends that is called off while it waits, or before it is tried again: by the one it is for as
+/// Suppressed, by anybody else as Cancelled. (record.sql of PostgreSQL says the same about the rows that it settles.)
+constexpr DeliveryState state_when_called_off(Reason reason) {
+  const bool by_recipient = reason == Reason::OptedOut || reason == Reason::SuppressedAddress;
+  return by_recipient ? DeliveryState::Suppressed : DeliveryState::Cancelled;
+}
+
 /// Pure: `draw` is the caller's random number, used for the policy's jitter.
 Verdict judge(const Outcome& outcome, const Judged& delivery, const Policy& policy, Instant now, std::uint64_t draw);
 

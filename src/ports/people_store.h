@@ -33,7 +33,8 @@ class ContactStore {
   /// Those that exist, in any order. May be called while this session's own expand() is deciding.
   virtual Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) = 0;
   /// All or none: each is made or replaced as a whole (addresses and preferences too), by tenant and key, with an audit
-  /// row each. What waits for a contact that now does not want it becomes Suppressed with reason OptedOut; a wish
+  /// row each. What waits for a contact that now does not want it becomes Suppressed with reason OptedOut, and what a
+  /// node holds is marked: there is no other call after the one that may be under way (see QueueStore::record). A wish
   /// without a category leaves the `exempt` categories alone. Returns how many were new.
   virtual Result<std::size_t> save_contacts(Instant now, const OperatorAction& by, std::span<const Contact> wanted,
                                             std::span<const std::string> exempt) = 0;
@@ -103,7 +104,8 @@ class SuppressionStore {
   virtual Result<std::vector<Suppression>> find_suppressions(std::span<const SuppressionRef> refs) = 0;
   virtual Result<SuppressionPage> suppressions(const SuppressionFilter& filter) = 0;
   /// Adds them (the first evidence stays) with an audit row each, and ends what waits for these addresses: queued and
-  /// retrying deliveries become Suppressed with reason SuppressedAddress. `changed` counts new suppressions.
+  /// retrying deliveries become Suppressed with reason SuppressedAddress, those that a node holds are marked as by
+  /// save_contacts(). `changed` counts new suppressions.
   virtual Result<Acted> suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) = 0;
   /// Returns how many were taken off, with an audit row each.
   virtual Result<std::size_t> unsuppress(Instant now, const OperatorAction& by,

@@ -213,11 +213,12 @@ class QueueStore {
   /// deferred, parked or settled as its verdict says. A completion whose fence no longer matches is Stale: it moves
   /// nothing but leaves its attempt row (seq 1); a stale Accepted additionally ends a repeat that waits unclaimed
   /// (queue with no node, deferred) or is parked: state Sent or Delivered (its verdict's state), reason LateAnswer.
-  /// A row that cancel() marked while it was held is never tried again: where its verdict says Retrying it is settled
-  /// as Cancelled, with the mark's reason.
+  /// A row that was called off while it was held (cancel(), cancel_entity(), suppress(), save_contacts()) is marked and
+  /// never tried again: where its verdict says Retrying it is settled with the mark's reason, in the state that follows
+  /// from it (state_when_called_off()).
   virtual Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) = 0;
-  /// Gives rows back that no socket got: no node, attempt - 1, fenced. Stale ones are ignored; those that cancel()
-  /// marked are settled as Cancelled.
+  /// Gives rows back that no socket got: no node, attempt - 1, fenced. Stale ones are ignored; those that
+  /// are marked are settled as record() does.
   virtual Result<Done> give_back(Instant now, std::span<const Lease> leases) = 0;
   struct Promoted {
     std::size_t rows = 0;
@@ -226,7 +227,7 @@ class QueueStore {
   };
   /// Moves up to `count_max` due deferred rows into the queue, behind what is there.
   virtual Result<Promoted> promote(Instant now, std::size_t count_max) = 0;
-  /// Takes rows whose node is not among the living (fence + 1, attempt unchanged, node = `node`; a mark of cancel()
+  /// Takes rows whose node is not among the living (fence + 1, attempt unchanged, node = `node`; a mark
   /// stays). Expand work among them is released.
   virtual Result<std::vector<Claim>> take_over(Instant now, NodeId node, std::size_t count_max) = 0;
   /// Ends waiting (unclaimed) and parked deliveries whose expiry has passed: settled as Expired. Returns how many.

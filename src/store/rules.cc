@@ -154,6 +154,16 @@ MessageView listed_view(OutboxRow row, TenantId tenant) {
   return view;
 }
 
+std::string_view words_of(CalledOff where) {
+  switch (where) {
+    case CalledOff::No: return "";
+    case CalledOff::WasQueued: return "was queued";
+    case CalledOff::WasRetrying: return "was retrying";
+    case CalledOff::WasHeld: return "was being sent: it is not tried again";
+  }
+  POSTRIDER_DIE("a CalledOff outside its enum");
+}
+
 bool may_end_a_lease(DeliveryState state) {
   switch (state) {
     case DeliveryState::Sent:

@@ -76,6 +76,16 @@ std::string contacts_json(std::span<const ContactRef> contacts);
 /// How many of the newest outbox rows a list looks at.
 inline constexpr std::size_t kPendingLookedAtMax = 20'000;
 
+/// Why a delivery is not wanted any more; on the row of one that a node holds it is a mark.
+struct CancelMark {
+  Reason reason = Reason::CancelledByOperator;
+  std::string why = {};
+};
+/// Where it was when it was called off. No: it had ended or is parked, or was marked before, and nothing was changed.
+enum class CalledOff : std::uint8_t { No, WasQueued, WasRetrying, WasHeld };
+/// For the audit.
+std::string_view words_of(CalledOff where);
+
 /// Unknown, or not one of those a completion may carry.
 bool may_end_a_lease(DeliveryState state);
 

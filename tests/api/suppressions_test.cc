@@ -81,6 +81,28 @@ TEST_F(SuppressionsApi, WhatWaitsEndsAndWhatComesIsNotSent) {
   }
 }
 
+TEST_F(SuppressionsApi, WhatIsBeingSentIsNotTriedAgain) {
+  const std::string id = w.accepted(R"({"type":"note","channel":"email","recipient":"ada@example.org","body":"B"})");
+  w.expand();
+  w.begin_calls();
+  add(R"({"channel":"email","address":"ada@example.org","evidence":"clicked"})");
+  const auto state = [&] {
+    return w.get("/api/v1/notifications/" + id, w.key(Role::Operator)).at("deliveries.0.state");
+  };
+  const auto story = [&] { return w.get("/api/v1/explain?message=" + id, w.key(Role::Operator)).body; };
+  const std::string why =
+      fmt::format("the address is on the suppression list (operator on {}: clicked)", format_instant(w.clock.now()));
+  EXPECT_EQ(state(), "sending");
+  EXPECT_NE(story().find("may be under way; " + why + ": it is not tried again."), std::string::npos) << story();
+  w.call_ends(OutcomeKind::Unclear, Reason::Timeout,
+              {.state = DeliveryState::Retrying, .reason = Reason::Timeout, .due_at = w.clock.now()});
+  EXPECT_EQ(state(), "suppressed");
+  EXPECT_NE(story().find("not tried again; " + why), std::string::npos) << story();
+  EXPECT_EQ(story().find("not sent"), std::string::npos) << "it may have been sent: " << story();
+  w.promote();
+  EXPECT_EQ(state(), "suppressed");
+}
+
 TEST_F(SuppressionsApi, TenantsHaveTheirOwn) {
   add(R"({"channel":"email","address":"ada@example.org","evidence":"clicked"})");
   EXPECT_EQ(w.get(kSuppressions, w.foreign_key(Role::Operator)).at("suppressions"), "[]");

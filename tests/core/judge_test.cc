@@ -54,6 +54,16 @@ Expected expected(OutcomeKind kind, Guarantee guarantee, int attempt, int attemp
   POSTRIDER_DIE("an OutcomeKind outside its enum");
 }
 
+TEST(Judge, WhatItsRecipientDoesNotWantIsSuppressedAndAnythingElseThatIsCalledOffIsCancelled) {
+  for (int number = 0; number < 256; ++number) {
+    const auto reason = reason_from(number);
+    if (!reason) continue;
+    const bool by_recipient = code_of(*reason) == "opted_out" || code_of(*reason) == "suppressed_address";
+    EXPECT_EQ(state_when_called_off(*reason), by_recipient ? DeliveryState::Suppressed : DeliveryState::Cancelled)
+        << code_of(*reason);
+  }
+}
+
 TEST(Judge, EveryOutcomeGuaranteeAttemptAndExpiryHasTheVerdictOfTheRules) {
   const Policy policy = one_minute(3);
   const std::array<std::optional<Instant>, 3> expiries{std::nullopt, kNow + seconds{10}, kNow + hours{1}};

@@ -133,6 +133,23 @@ class Spine:
         time.sleep(1)
         self.assertEqual(len(self.provider.calls), 2)
 
+    def test_what_is_suppressed_while_it_is_being_sent_is_not_tried_again(self):
+        answer = self.hold_calls()
+        engine = self.start()
+        message = self.send(engine)
+        wait_for("it is called", lambda: len(self.provider.calls) == 1)
+        [delivery] = self.notification(engine, message)["deliveries"]
+        self.command("suppressions", "add", f"webhook={delivery['recipient']}", "--evidence", "the test")
+        [delivery] = self.notification(engine, message)["deliveries"]
+        self.assertEqual((delivery["state"], delivery["reason"]["code"]), ("sending", "suppressed_address"))
+        self.assertIn("it is not tried again", self.command("explain", message).stdout)
+        answer.set()
+        wait_for("suppressed", lambda: self.notification(engine, message)["status"] == "suppressed")
+        [delivery] = self.notification(engine, message)["deliveries"]
+        self.assertEqual((delivery["reason"]["code"], len(delivery["attempts"])), ("suppressed_address", 1))
+        time.sleep(1)
+        self.assertEqual(len(self.provider.calls), 1)
+
     def test_no_transaction_is_open_while_a_provider_is_called(self):
         self.hold_calls()
         engine = self.start()

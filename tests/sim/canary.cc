@@ -39,6 +39,7 @@ std::vector<std::string> canary_names() {
           "ignored_is_failed",
           "cancel_forgotten",
           "mark_forgotten",
+          "held_not_marked",
           "suppression_forgotten",
           "suppression_not_asked",
           "quiet_ignored",

@@ -26,30 +26,42 @@ void World::plan_people() {
   }
 }
 
-// Often something that is being sent at this moment.
-void World::cancel_one() {
-  if (database_->deliveries.empty()) return;
+// Often what is being sent at this moment; else nothing.
+std::optional<RowId> World::one_that_is_held() {
   std::vector<RowId> held;
   for (const auto& [key, row] : database_->queue) {
     if (key.group.channel != Channel::Expand && row.node != 0) held.push_back(row.id);
   }
-  const bool from_held = !held.empty() && random_.below(2) == 0;
-  const std::size_t pick = random_.below(from_held ? held.size() : database_->deliveries.size());
-  const RowId picked =
-      from_held ? held[pick] : std::next(database_->deliveries.begin(), static_cast<std::ptrdiff_t>(pick))->first;
-  const std::vector<RowId> ids{picked};
+  if (held.empty() || random_.below(2) != 0) return std::nullopt;
+  return held[random_.below(held.size())];
+}
+
+void World::cancel_one() {
+  if (database_->deliveries.empty()) return;
+  std::vector<RowId> ids;
+  if (const auto held = one_that_is_held()) {
+    ids.push_back(*held);
+  } else {
+    const auto pick = static_cast<std::ptrdiff_t>(random_.below(database_->deliveries.size()));
+    ids.push_back(std::next(database_->deliveries.begin(), pick)->first);
+  }
   (void)operator_session_->cancel(clock_.instant() + clock_step_, kOperator, ids);
 }
 
 void World::suppress_one() {
-  const Order& order = orders_[random_.below(orders_.size())];
-  if (order.recipients.empty()) return;
-  const std::string& address = order.recipients[random_.below(order.recipients.size())];
-  const std::vector<Suppression> wanted{{.tenant = database_->tenant_number(order.tenant),
-                                         .channel = is_mail(address) ? Channel::Email : Channel::Webhook,
-                                         .address = address,
-                                         .evidence = "somebody called"}};
-  (void)operator_session_->suppress(clock_.instant() + clock_step_, kOperator, wanted);
+  Suppression wanted{.evidence = "somebody called"};
+  if (const auto held = one_that_is_held()) {
+    const Delivery& delivery = database_->deliveries.at(*held);
+    wanted.tenant = delivery.tenant;
+    wanted.address = delivery.recipient;
+  } else {
+    const Order& order = orders_[random_.below(orders_.size())];
+    if (order.recipients.empty()) return;
+    wanted.tenant = database_->tenant_number(order.tenant);
+    wanted.address = order.recipients[random_.below(order.recipients.size())];
+  }
+  wanted.channel = is_mail(wanted.address) ? Channel::Email : Channel::Webhook;
+  (void)operator_session_->suppress(clock_.instant() + clock_step_, kOperator, std::span{&wanted, 1});
 }
 
 void World::change_record(const std::string& entity) {
@@ -60,22 +72,13 @@ void World::change_record(const std::string& entity) {
   tell([&](Checker& checker) { checker.record_changed(record); });
 }
 
-Hold World::hold_of(const std::string& recipient) {
-  for (const auto& [id, delivery] : database_->deliveries) {
-    if (delivery.recipient != recipient) continue;
-    const auto queued = database_->find_queued(id);
-    return queued != database_->queue.end() && queued->second.node != 0 ? Hold::ANode : Hold::Nobody;
-  }
-  return Hold::Nobody;
-}
-
 void World::cancelled(RowId delivery) {
   note("cancelled", std::to_string(delivery));
   tell([&](Checker& checker) { checker.cancelled(delivery); });
 }
-void World::suppressed(const std::string& recipient, Hold hold) {
+void World::suppressed(const std::string& recipient) {
   note("suppressed", recipient);
-  tell([&](Checker& checker) { checker.suppressed(recipient, hold); });
+  tell([&](Checker& checker) { checker.suppressed(recipient); });
 }
 
 }  // namespace postrider::sim

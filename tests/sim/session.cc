@@ -156,10 +156,10 @@ Result<Acted> SimSession::cancel(Instant now, const OperatorAction& action, std:
 
 Result<Acted> SimSession::suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) {
   return write("suppress", [&] {
-    std::vector<Hold> holds;
-    for (const Suppression& each : wanted) holds.push_back(world_.hold_of(each.address));
     auto acted = canary("suppression_forgotten") ? Result<Acted>{Acted{}} : real_->suppress(now, by, wanted);
-    for (std::size_t i = 0; acted && i < wanted.size(); ++i) world_.suppressed(wanted[i].address, holds[i]);
+    if (acted) {
+      for (const Suppression& each : wanted) world_.suppressed(each.address);
+    }
     return acted;
   });
 }

@@ -17,7 +17,7 @@ if(NOT POSTRIDER_SANITIZE)
       "late_over_settled=settled stays" "dropped_record=settles" "expiry_ignored=expiry"
       "late_expiry_ignored=expiry" "lease_ignored=lease honoured" "no_reason=reasons"
       "refusal_is_success=no false word" "ignored_is_failed=refused is told" "cancel_forgotten=cancel holds" "mark_forgotten=cancel holds"
-      "suppression_forgotten=suppression holds" "suppression_not_asked=suppression holds" "quiet_ignored=quiet hours"
+      "held_not_marked=suppression holds" "suppression_forgotten=suppression holds" "suppression_not_asked=suppression holds" "quiet_ignored=quiet hours"
       "mixed_texts=own words" "old_record=fresh words" "late_cancel_ignored=fresh words" "secret_in_answer=secrets"
       "secret_kept=secrets" "limit_ignored=limits")
     string(REGEX REPLACE "=.*" "" canary ${planted})

@@ -43,8 +43,6 @@ struct RecordFacts {
   int seen = 1;          // grows with each change
   bool off = false;      // called off: nobody is to be told any more
 };
-/// Who has a delivery at a moment.
-enum class Hold : bool { Nobody, ANode };
 inline bool is_mail(std::string_view recipient) { return recipient.find('@') != std::string_view::npos; }
 
 struct Violation {
@@ -79,9 +77,8 @@ class Checker {
   virtual void call_ends(const CallFacts&) {}
   /// The database committed that it was called off.
   virtual void cancelled(RowId /*delivery*/) {}
-  /// The database committed that this address is not to be written to; who had
-  /// its delivery then.
-  virtual void suppressed(const std::string& /*recipient*/, Hold) {}
+  /// The database committed that this address is not to be written to.
+  virtual void suppressed(const std::string& /*recipient*/) {}
   virtual void record_changed(const RecordFacts&) {}
   /// The provider did what it was asked to.
   virtual void effect(const CallFacts&) {}

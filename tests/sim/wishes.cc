@@ -42,16 +42,13 @@ class CancelHolds final : public Checker {
   std::map<RowId, int> off_;
 };
 
-// Nobody is written to whose address was suppressed before. What a node held at
-// that moment is left to it, with all its attempts: ending those too is not
-// promised.
+// Nobody is written to whose address was suppressed before; here too only the
+// lease that was out already may still go its way.
 class SuppressionHolds final : public Checker {
  public:
   SuppressionHolds() : Checker("suppression holds") {}
   void leased(const Claim& claim, NodeId) override { last_[claim.delivery.recipient] = claim.lease.fence; }
-  void suppressed(const std::string& recipient, Hold hold) override {
-    if (hold == Hold::Nobody) off_.emplace(recipient, last_[recipient]);
-  }
+  void suppressed(const std::string& recipient) override { off_.emplace(recipient, last_[recipient]); }
   void call_begins(const CallFacts& call) override {
     const auto off = off_.find(call.recipient);
     if (off != off_.end() && call.fence > off->second)

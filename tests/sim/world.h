@@ -57,7 +57,6 @@ class World {
   void ended(Process& process);
   [[nodiscard]] RowId delivery_of(const std::string& recipient);
   [[nodiscard]] const RecordFacts& record_of(std::string_view entity) const { return records_.find(entity)->second; }
-  [[nodiscard]] Hold hold_of(const std::string& recipient);
 
   // --- what happened, for the checkers
   void claimed(const Claim& claim, NodeId node);
@@ -68,7 +67,7 @@ class World {
   void call_ends(const CallFacts& facts);
   void call_not_counted(RowId delivery);
   void cancelled(RowId delivery);
-  void suppressed(const std::string& recipient, Hold hold);
+  void suppressed(const std::string& recipient);
   void effect(const CallFacts& facts);
   /// The producer hears of it.
   void answered(const Order& order, const Result<std::vector<std::vector<Admitted>>>& admitted);
@@ -89,6 +88,7 @@ class World {
   void repeat_until_answered(int number);
   void no_longer_waits_for_answer(const Order& order);
   void plan_people();
+  std::optional<RowId> one_that_is_held();
   void cancel_one();
   void suppress_one();
   void change_record(const std::string& entity);

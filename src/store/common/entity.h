@@ -55,9 +55,10 @@ class EntityCancel {
       ++step.looked;
       step.last = id;
       switch (operation_.end_delivery(id, Reason::CancelledWithEntity)) {
-        case Ended::Settled: ++step.done.deliveries; break;
-        case Ended::Marked: ++step.done.marked; break;
-        case Ended::No:
+        case CalledOff::WasQueued:
+        case CalledOff::WasRetrying: ++step.done.deliveries; break;
+        case CalledOff::WasHeld: ++step.done.marked; break;
+        case CalledOff::No:
           if (const auto seen = look_at_delivery(c_, id)) ++step.done.left[seen->state];
           break;
       }
@@ -66,8 +67,6 @@ class EntityCancel {
   }
 
  private:
-  using Ended = typename Operation<Connection>::Ended;
-
   template <class... Arguments>
   std::vector<RowId> find(std::string_view statement, const Arguments&... arguments) {
     std::vector<RowId> found;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "store/common/call_off.h"
 #include "store/common/look.h"
 
 namespace postrider::common {
@@ -36,26 +37,14 @@ class Operation {
 
   void cancel(RowId id) { (void)end_delivery(id, Reason::CancelledByOperator); }
 
-  enum class Ended : std::uint8_t { No, Settled, Marked };
-  /// No: it had ended or is parked, or was marked before, and nothing was changed.
-  Ended end_delivery(RowId id, Reason reason) {
+  CalledOff end_delivery(RowId id, Reason reason) {
     const auto group = find_group(id);
-    if (!group || !allows(group->tenant) || c_.use("is_settled").any(id)) return Ended::No;
-    // It goes from the queue to the deferred and back while we look: looked at twice, it cannot slip by.
-    for (int look = 0; look < 2; ++look) {
-      const bool retrying = c_.use("deferred_drop").run(id) == 1;
-      if (retrying || drop_waiting(c_, *group, id)) {
-        settler_.settle({id, group->tenant, DeliveryState::Cancelled, reason, action_.why});
-        note("cancel", nullptr, id, retrying ? "was retrying" : "was queued");
-        return Ended::Settled;
-      }
-      if (mark_held(*group, id, reason)) {
-        note("cancel", nullptr, id, "was being sent: it is not tried again");
-        ++acted_.marked;
-        return Ended::Marked;
-      }
-    }
-    return Ended::No;
+    if (!group || !allows(group->tenant) || c_.use("is_settled").any(id)) return CalledOff::No;
+    const CalledOff where = call_off(c_, settler_, *group, id, {reason, action_.why});
+    if (where == CalledOff::No) return where;
+    note("cancel", nullptr, id, words_of(where));
+    if (where == CalledOff::WasHeld) ++acted_.marked;
+    return where;
   }
 
   /// A message that is still to be expanded. Whoever holds that work loses it: a chunk is written under its lease or
@@ -165,14 +154,6 @@ class Operation {
   };
 
   [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
-
-  bool mark_held(const QueueGroup& group, RowId id, Reason reason) {
-    if (c_.use("queue_mark_at_id").run(group.lane, group.channel, group.tenant, id, reason, action_.why) == 1)
-      return true;
-    const auto position = c_.use("queue_find_held").integer(group.lane, group.channel, group.tenant, id);
-    return position &&
-           c_.use("queue_mark").run(group.lane, group.channel, group.tenant, *position, id, reason, action_.why) == 1;
-  }
 
   // Columns from `from`: tenant, lane, channel, fence, attempt, guarantee, reason, detail, expires_at.
   template <class Rows>

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/limits.h"
-#include "store/common/rows.h"
+#include "store/common/call_off.h"
 #include "store/people_rules.h"
 
 namespace postrider::common {
@@ -67,18 +67,16 @@ void read_suppressions(Rows& rows, std::vector<Suppression>& into) {
   }
 }
 
-/// Ends deliveries that wait; those that somebody holds go on.
+/// Calls deliveries off that somebody does not want.
 template <class Connection>
 class Ending {
  public:
   Ending(Connection& c, Instant now, const OperatorAction& by) : c_(c), now_(now), by_(by), settler_(c, now) {}
 
-  void end(const OpenDelivery& open, std::string_view action, Reason reason, std::string_view detail) {
-    const bool retrying = c_.use("deferred_drop").run(open.id) == 1;
-    if (!retrying && !drop_waiting(c_, open.group, open.id)) return;
-    settler_.settle({open.id, open.group.tenant, DeliveryState::Suppressed, reason, detail});
-    c_.use("audit_add")
-        .run(now_, by_.actor, action, by_.why, nullptr, open.id, retrying ? "was retrying" : "was queued");
+  void end(const OpenDelivery& open, std::string_view action, const CancelMark& mark) {
+    const CalledOff where = call_off(c_, settler_, open.group, open.id, mark);
+    if (where == CalledOff::No) return;
+    c_.use("audit_add").run(now_, by_.actor, action, by_.why, nullptr, open.id, words_of(where));
   }
 
  private:
@@ -134,7 +132,7 @@ class SavingContacts {
     for (const OpenDelivery& open : Dialect::open_of_contacts(c_, refs)) {
       const Contact& contact = *stricter.at({open.group.tenant, open.contact});
       const Preference* wish = forbidding(contact.preferences, open.group.channel, open.category, exempt_);
-      if (wish != nullptr) ending_.end(open, "opt_out", Reason::OptedOut, words_of(*wish, contact.key));
+      if (wish != nullptr) ending_.end(open, "opt_out", {Reason::OptedOut, words_of(*wish, contact.key)});
     }
   }
 
@@ -199,7 +197,7 @@ Acted suppress(typename Dialect::Connection& c, Instant now, const OperatorActio
     for (Suppression& s : Dialect::find_suppressions(c, refs)) standing.emplace(ref_of(s), s);
     for (const OpenDelivery& open : Dialect::open_at_addresses(c, spellings(some))) {
       const auto s = standing.find(comparable({open.group.tenant, open.group.channel, open.recipient}));
-      if (s != standing.end()) ending.end(open, "suppress", Reason::SuppressedAddress, words_of(s->second));
+      if (s != standing.end()) ending.end(open, "suppress", {Reason::SuppressedAddress, words_of(s->second)});
     }
   }
   return acted;

@@ -56,6 +56,18 @@ bool ModelDatabase::drop_waiting(RowId id) {
   return true;
 }
 
+CalledOff ModelDatabase::call_off(Instant now, RowId id, const CancelMark& mark) {
+  const bool retrying = take_deferred(id).has_value();
+  if (retrying || drop_waiting(id)) {
+    settle_called_off(now, id, mark);
+    return retrying ? CalledOff::WasRetrying : CalledOff::WasQueued;
+  }
+  const auto at = find_queued(id);
+  if (at == queue.end() || at->second.node == 0 || at->second.cancelled) return CalledOff::No;
+  at->second.cancelled = mark;
+  return CalledOff::WasHeld;
+}
+
 bool ModelDatabase::drop_expansion(RowId message) {
   const auto due = due_of.find(message);
   if (due != due_of.end() && deferred.at({due->second, message}).group.channel == Channel::Expand) {
@@ -85,6 +97,10 @@ void ModelDatabase::settle(RowId id, SettledRow row) {
   if (const auto delivery = deliveries.find(id); delivery != deliveries.end()) {
     drop_secret_if_done(delivery->second.message);
   }
+}
+
+void ModelDatabase::settle_called_off(Instant now, RowId id, const CancelMark& mark) {
+  settle(id, {deliveries.at(id).tenant, state_when_called_off(mark.reason), mark.reason, mark.why, now});
 }
 
 void ModelDatabase::drop_secret_if_done(RowId message) {

@@ -30,10 +30,6 @@ struct QueueKey {
   std::int64_t position = 0;
   auto operator<=>(const QueueKey&) const = default;
 };
-struct CancelMark {
-  Reason reason = Reason::CancelledByOperator;
-  std::string why = {};
-};
 struct QueueRow {
   RowId id = 0;
   NodeId node = 0;
@@ -161,9 +157,11 @@ struct ModelDatabase {
   std::map<QueueKey, QueueRow>::iterator find_queued(RowId id);
   std::map<QueueKey, QueueRow>::iterator find_held(const Lease& lease);  // end() when the lease was lost
   bool drop_waiting(RowId id);                                           // from the queue, when nobody holds it
-  bool drop_expansion(RowId message);                                    // whoever holds it
+  CalledOff call_off(Instant now, RowId id, const CancelMark& mark);
+  bool drop_expansion(RowId message);  // whoever holds it
   [[nodiscard]] DeliveryState state_of(RowId delivery);
   void settle(RowId id, SettledRow row);
+  void settle_called_off(Instant now, RowId id, const CancelMark& mark);
   void drop_secret_if_done(RowId message);
 };
 

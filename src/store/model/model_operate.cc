@@ -29,15 +29,14 @@ class Operation {
 
   void cancel(RowId id) { (void)end_delivery(id, Reason::CancelledByOperator); }
 
-  enum class Ended : std::uint8_t { No, Settled, Marked };
-  Ended end_delivery(RowId id, Reason reason) {
+  CalledOff end_delivery(RowId id, Reason reason) {
     const auto delivery = db_.deliveries.find(id);
-    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return Ended::No;
-    const bool retrying = db_.take_deferred(id).has_value();
-    if (!retrying && !db_.drop_waiting(id)) return mark_held(id, reason);
-    db_.settle(id, {delivery->second.tenant, DeliveryState::Cancelled, reason, action_.why, now_});
-    note("cancel", std::nullopt, id, retrying ? "was retrying" : "was queued");
-    return Ended::Settled;
+    if (delivery == db_.deliveries.end() || !allows(delivery->second.tenant)) return CalledOff::No;
+    const CalledOff where = db_.call_off(now_, id, {reason, action_.why});
+    if (where == CalledOff::No) return where;
+    note("cancel", std::nullopt, id, words_of(where));
+    if (where == CalledOff::WasHeld) ++acted_.marked;
+    return where;
   }
 
   bool end_expansion(RowId message, Reason reason) {
@@ -115,15 +114,6 @@ class Operation {
 
  private:
   [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
-
-  Ended mark_held(RowId id, Reason reason) {
-    const auto at = db_.find_queued(id);
-    if (at == db_.queue.end() || at->second.node == 0 || at->second.cancelled) return Ended::No;
-    at->second.cancelled = CancelMark{reason, action_.why};
-    note("cancel", std::nullopt, id, "was being sent: it is not tried again");
-    ++acted_.marked;
-    return Ended::Marked;
-  }
 
   std::optional<WaitingRow> take_parked(RowId id) {
     const auto at = db_.parked.find(id);
@@ -224,9 +214,10 @@ Result<CancelledEntity> ModelSession::cancel_entity(Instant now, const OperatorA
   }
   for (const RowId id : deliveries) {
     switch (operation.end_delivery(id, Reason::CancelledWithEntity)) {
-      case Operation::Ended::Settled: ++all.deliveries; break;
-      case Operation::Ended::Marked: ++all.marked; break;
-      case Operation::Ended::No: ++all.left[db->state_of(id)]; break;
+      case CalledOff::WasQueued:
+      case CalledOff::WasRetrying: ++all.deliveries; break;
+      case CalledOff::WasHeld: ++all.marked; break;
+      case CalledOff::No: ++all.left[db->state_of(id)]; break;
     }
   }
   return all;

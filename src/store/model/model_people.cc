@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "store/model/model_session.h"
 #include "store/people_rules.h"
 
@@ -24,16 +25,11 @@ std::vector<OpenDelivery> open_deliveries(const ModelDatabase& db, Filter wanted
   return open;
 }
 
-struct End {
-  std::string_view action = {};
-  Reason reason = Reason::OptedOut;
-  std::string detail = {};
-};
-void end(ModelDatabase& db, Instant now, const OperatorAction& by, const OpenDelivery& open, const End& how) {
-  const bool retrying = db.take_deferred(open.id).has_value();
-  if (!retrying && !db.drop_waiting(open.id)) return;
-  db.settle(open.id, {open.group.tenant, DeliveryState::Suppressed, how.reason, how.detail, now});
-  note(db, now, by, how.action, retrying ? "was retrying" : "was queued", open.id);
+void end(ModelDatabase& db, Instant now, const OperatorAction& by, RowId delivery, std::string_view action,
+         const CancelMark& mark) {
+  if (canary("held_not_marked") && db.state_of(delivery) == DeliveryState::Sending) return;
+  const CalledOff where = db.call_off(now, delivery, mark);
+  if (where != CalledOff::No) note(db, now, by, action, std::string{words_of(where)}, delivery);
 }
 
 void end_unwanted(ModelDatabase& db, Instant now, const OperatorAction& by, const Contact& contact,
@@ -41,7 +37,7 @@ void end_unwanted(ModelDatabase& db, Instant now, const OperatorAction& by, cons
   const auto of_contact = [&](const Delivery& d) { return d.tenant == contact.tenant && d.contact == contact.key; };
   for (const OpenDelivery& open : open_deliveries(db, of_contact)) {
     const Preference* wish = forbidding(contact.preferences, open.group.channel, open.category, exempt);
-    if (wish != nullptr) end(db, now, by, open, {"opt_out", Reason::OptedOut, words_of(*wish, contact.key)});
+    if (wish != nullptr) end(db, now, by, open.id, "opt_out", {Reason::OptedOut, words_of(*wish, contact.key)});
   }
 }
 
@@ -176,7 +172,7 @@ Result<Acted> ModelSession::suppress(Instant now, const OperatorAction& by, std:
              (d.recipient == given.address || d.recipient == ref.address);
     };
     for (const OpenDelivery& open : open_deliveries(*db, to_address)) {
-      end(*db, now, by, open, {"suppress", Reason::SuppressedAddress, words_of(at->second)});
+      end(*db, now, by, open.id, "suppress", {Reason::SuppressedAddress, words_of(at->second)});
     }
   }
   return acted;

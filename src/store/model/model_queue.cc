@@ -41,7 +41,7 @@ void move_on(ModelDatabase& db, Instant now, const Completion& completion, const
                            .at = now,
                            .expires_at = completion.expires_at};
   if (v.state == DeliveryState::Retrying && mark && !canary("mark_forgotten")) {
-    db.settle(l.id, {l.tenant, DeliveryState::Cancelled, mark->reason, mark->why, now});
+    db.settle_called_off(now, l.id, *mark);
   } else if (v.state == DeliveryState::Retrying) {
     db.defer(v.due_at, l.id, waiting);
   } else if (v.state == DeliveryState::Parked) {
@@ -133,7 +133,7 @@ Result<Done> ModelSession::give_back(Instant now, std::span<const Lease> leases)
     if (row.cancelled) {
       const CancelMark mark = *row.cancelled;
       db->queue.erase(at);
-      db->settle(lease.id, {lease.tenant, DeliveryState::Cancelled, mark.reason, mark.why, now});
+      db->settle_called_off(now, lease.id, mark);
       continue;
     }
     row.node = 0;

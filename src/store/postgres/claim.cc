@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "store/common/rows.h"
+#include "store/common/call_off.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
@@ -14,13 +14,13 @@ constexpr int kClaimLock = 0x506f7374;
 constexpr std::chrono::milliseconds kTurnWaitMax{250};
 constexpr std::chrono::seconds kBesideFor{10};
 
-void settle_cancelled(Connection& c, Instant now, const Rows& gone) {
+void settle_called_off(Connection& c, Instant now, const Rows& gone) {
   common::Settler<Connection> settler{c, now};
   for (int i = 0; i < gone.count(); ++i) {
     const auto reason = reason_from(gone.small(i, 2));
     if (!reason) Connection::fail_corrupt("a cancelled row without a reason");
-    settler.settle({gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), DeliveryState::Cancelled, *reason,
-                    gone.text(i, 3)});
+    const CancelMark mark{*reason, gone.text(i, 3)};
+    settler.settle(common::called_off(gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), mark));
   }
 }
 
@@ -116,7 +116,7 @@ void PostgresSession::add_from_the_front(Connection& c, Instant now, const Claim
   }
 }
 
-// What was cancelled while it was held ends; the rest waits for anybody.
+// What was called off while it was held ends; the rest waits for anybody.
 Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leases) {
   if (leases.empty()) return Done{};
   return transact([&](Connection& c) {
@@ -133,7 +133,7 @@ Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leas
     }
     Params held;
     held.array(lane).array(channel).array(tenant).array(position).array(id).array(fence);
-    settle_cancelled(c, now, c.query("give_back_cancelled", held));
+    settle_called_off(c, now, c.query("give_back_cancelled", held));
     c.query("release", held);
     return Done{};
   });

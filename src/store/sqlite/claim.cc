@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/limits.h"
+#include "store/common/call_off.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -41,18 +42,16 @@ void claim_share(Connection& c, Instant now, const ClaimRequest& request, const 
   if (static_cast<std::size_t>(taken) != claims.size() - first) fail_corrupt("a queue row without its delivery");
 }
 
-// One that is held and was not given back was cancelled meanwhile.
+// One that is held and was not given back was called off meanwhile.
 void end_if_cancelled(Connection& c, Instant now, const Lease& l) {
-  Reason reason = Reason::CancelledByOperator;
-  std::string why;
+  CancelMark mark;
   {
     Rows rows = c.use("queue_held").query(l.lane, l.channel, l.tenant, l.position, l.id, l.fence);
     if (!rows.next()) return;
-    reason = rows.reason(3);
-    why = rows.text(4);
+    mark = {rows.reason(3), rows.text(4)};
   }
   c.use("queue_drop").run(l.lane, l.channel, l.tenant, l.position);
-  common::Settler<Connection>{c, now}.settle({l.id, l.tenant, DeliveryState::Cancelled, reason, why});
+  common::Settler<Connection>{c, now}.settle(common::called_off(l.id, l.tenant, mark));
 }
 
 }  // namespace

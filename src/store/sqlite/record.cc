@@ -1,16 +1,12 @@
 #include <algorithm>
 
 #include "base/fault.h"
+#include "store/common/call_off.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
 namespace postrider::sqlite {
 namespace {
-
-struct CancelMark {
-  Reason reason = Reason::CancelledByOperator;
-  std::string why = {};
-};
 
 class Recorder {
  public:
@@ -60,7 +56,7 @@ class Recorder {
     const Lease& l = completion.lease;
     const Verdict& v = completion.verdict;
     if (v.state == DeliveryState::Retrying && mark_) {
-      settler_.settle({l.id, l.tenant, DeliveryState::Cancelled, mark_->reason, mark_->why});
+      settler_.settle(common::called_off(l.id, l.tenant, *mark_));
     } else if (v.state == DeliveryState::Retrying) {
       c_.use("deferred_add")
           .run(v.due_at, l.id, l.lane, l.channel, l.tenant, l.fence, v.attempt, completion.guarantee, v.reason,

@@ -224,8 +224,9 @@ class Twin {
   }
 
   void operate() {
-    const std::uint64_t what = prng_.below(7);
+    const std::uint64_t what = prng_.below(8);
     if (what == 5) return cancel_entity();
+    if (what == 7) return suppress();
     std::vector<RowId> ids;
     std::vector<Uuid> messages;
     for (const ListItem& item : must(model_.a->list({.count_max = 300}))) {
@@ -256,6 +257,14 @@ class Twin {
     both([&](World& w, bool) {
       return describe(must(w.a->cancel_entity(w.now, w.by_ada, entity, w.decide(w.a, gone))));
     });
+  }
+
+  void suppress() {
+    const std::vector<Suppression> wanted{{.tenant = prng_.below(3) == 0 ? model_.other : model_.acme,
+                                           .channel = prng_.below(3) == 0 ? Channel::Sms : Channel::Email,
+                                           .address = fmt::format("r{}@example.org", prng_.below(4)),
+                                           .evidence = "link"}};
+    both([&](World& w, bool) { return describe(must(w.a->suppress(w.now, w.by_ada, wanted))); });
   }
 
   void chunk() {

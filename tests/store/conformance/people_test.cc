@@ -199,7 +199,7 @@ TEST_P(People, AnOptOutEndsWhatWaitsForThatContact) {
   }
 }
 
-TEST_P(People, AnOptOutLeavesWhatIsBeingSentAndWhatEnded) {
+TEST_P(People, AnOptOutMarksWhatIsBeingSentAndLeavesWhatEnded) {
   save(w, {ada(w)});
   const Plan plan{.contact = "ada", .category = "news"};
   const Sent parked = w.send_one(plan);
@@ -214,6 +214,7 @@ TEST_P(People, AnOptOutLeavesWhatIsBeingSentAndWhatEnded) {
   EXPECT_EQ(w.look(parked).state, DeliveryState::Parked);
   EXPECT_EQ(w.look(sent).state, DeliveryState::Sent);
   EXPECT_EQ(w.look(sending).state, DeliveryState::Sending);
+  EXPECT_EQ(w.look(sending).reason, Reason::OptedOut);
 }
 
 TEST_P(People, AGeneralOptOutLeavesExemptCategoriesAlone) {

@@ -115,7 +115,7 @@ TEST_P(Suppressions, WhatWaitsForTheAddressEnds) {
   for (const Sent* kept : {&elsewhere, &by_sms, &theirs}) EXPECT_EQ(w.look(*kept).state, DeliveryState::Queued);
 }
 
-TEST_P(Suppressions, WhatIsBeingSentOrEndedIsLeftAlone) {
+TEST_P(Suppressions, WhatIsBeingSentIsMarkedAndWhatEndedIsLeftAlone) {
   const Sent parked = w.send_one();
   w.park(w.claim_one());
   const Sent retried = w.send_one();
@@ -133,6 +133,7 @@ TEST_P(Suppressions, WhatIsBeingSentOrEndedIsLeftAlone) {
   EXPECT_EQ(w.look(retried).state, DeliveryState::Suppressed) << "it stood behind its own id";
   EXPECT_EQ(w.look(sent).state, DeliveryState::Sent);
   EXPECT_EQ(w.look(sending).state, DeliveryState::Sending);
+  EXPECT_EQ(w.look(sending).reason, Reason::SuppressedAddress);
 }
 
 TEST_P(Suppressions, AKnownSuppressionStillEndsWhatWaits) {

@@ -1,5 +1,6 @@
 -- One statement: the queue row goes, and only what the DELETE returns leaves an attempt and a new place. target: 1 settled, 2 deferred,
--- 3 parked; what was cancelled while it was held is settled where it would be deferred (8 is cancelled), and says so in the answer.
+-- 3 parked; what was called off while it was held is settled where it would be deferred, and says so in the answer: as suppressed (9) by the
+-- one it is for (70 opted_out, 71 suppressed_address), else as cancelled (8). state_when_called_off() is the same in C++.
 -- Rows that are not in the answer were not found. Arrays of fixed width are read by subscript, which costs next to nothing; only
 -- texts are unnested. No row is locked first: if a take-over changes one in between, its fence is seen again on the new version.
 -- The store makes three forms of it: by place (where the claim saw the row), by key, and by key with the conflict clauses in force for the
@@ -18,7 +19,7 @@ WITH gone AS (
   FROM gone WHERE ($12::bool[])[n] /* ON CONFLICT DO NOTHING */),
  s AS (
   INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
-  SELECT ($5::bigint[])[n], ($3::int[])[n], CASE WHEN cancelled THEN 8 ELSE ($8::smallint[])[n] END,
+  SELECT ($5::bigint[])[n], ($3::int[])[n], CASE WHEN NOT cancelled THEN ($8::smallint[])[n] WHEN cancel_reason IN (70, 71) THEN 9 ELSE 8 END,
     CASE WHEN cancelled THEN cancel_reason ELSE ($9::smallint[])[n] END, CASE WHEN cancelled THEN cancel_why ELSE detail END, $21::bigint
   FROM gone WHERE ($7::smallint[])[n] = 1 OR cancelled /* ON CONFLICT DO NOTHING */),
  f AS (
