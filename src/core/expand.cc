@@ -362,9 +362,10 @@ class Expander {
     const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
     if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
     if (!(*text)->locale.empty()) d.locale = (*text)->locale;
-    if (plan.content->uses_secret && message_.sealed.empty())
+    const SecretUse secret = with_.templates.secret_use(*plan.content, tenant_->name, d.locale);
+    if (secret == SecretUse::Certain && message_.sealed.empty())
       return suppress(made, {Reason::SecretMissing, "the message carries none"});
-    if (is_late(made, *plan.content)) {
+    if (is_late(made, secret)) {
       d.rendering = Rendering::Late;
       return;
     }
@@ -377,8 +378,9 @@ class Expander {
     take(made.delivery, std::get<Content>(std::move(written)));
   }
 
-  [[nodiscard]] bool is_late(const NewDelivery& made, const Template& content) const {
-    if (content.uses_secret || (route_ != nullptr && route_->rendering == Rendering::Late)) return true;
+  [[nodiscard]] bool is_late(const NewDelivery& made, SecretUse secret) const {
+    if (secret != SecretUse::None && !message_.sealed.empty()) return true;
+    if (route_ != nullptr && route_->rendering == Rendering::Late) return true;
     // What waits is written from the record as it is then.
     return route_ != nullptr && route_->context && made.placement.state == DeliveryState::Retrying;
   }

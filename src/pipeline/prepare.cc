@@ -133,7 +133,8 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
                        fmt::format("template \"{}\" is gone", d.template_key)};
   }
   std::string secret;
-  if (content->uses_secret) {
+  const SecretUse use = templates.secret_use(*content, tenant->name, d.locale);
+  if (use == SecretUse::Certain || (use == SecretUse::Perhaps && !m.sealed.empty())) {
     auto opened = m.sealed.empty() || parts_.secrets == nullptr
                       ? Result<std::string>{Error{ErrorCode::NotFound, "there is none, or no key for it"}}
                       : parts_.secrets->open(m.sealed);
@@ -162,8 +163,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
         answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
                              printable(excerpt(refused->detail, kExcerptBytesMax))};
       } else {
-        answer =
-            LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), !content->uses_secret};
+        answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), secret.empty()};
       }
     }
   }

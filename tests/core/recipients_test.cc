@@ -86,6 +86,37 @@ TEST_F(Recipients, GetNothingInsteadOfATextWithoutItsSecret) {
   EXPECT_EQ(late.deliveries[0].delivery.body, "");
 }
 
+TEST_F(Recipients, GetNoTextWithoutItsSecretBehindWhateverNameOrPartial) {
+  const auto compiled = [](std::string_view text) { return CompiledText::compile(text).value(); };
+  Message m = event(R"({"email":"own@example.org"})");
+  m.type = "reset";
+  struct Case {
+    std::string_view body;
+    DeliveryState bare;  // what becomes of a message that carries no box
+  };
+  for (const Case& c : std::vector<Case>{{"{{Secret.code}}", DeliveryState::Suppressed},
+                                         {"{{#SECRET}}{{code}}{{/SECRET}}", DeliveryState::Suppressed},
+                                         {"{{> foot}}", DeliveryState::Suppressed},
+                                         {"{{> outer}}", DeliveryState::Suppressed},
+                                         {"{{secretCode}}", DeliveryState::Queued},  // it may be a key of the payload
+                                         {"{{> theirs}}", DeliveryState::Queued}}) {
+    TemplateSet set;
+    set.add({.key = "reset", .type = "reset", .channel = Channel::Email, .texts = {{.body = compiled(c.body)}}});
+    ASSERT_TRUE(set.add_partial("", "outer", "", "{{> foot}}"));
+    ASSERT_TRUE(set.add_partial("acme", "foot", "", "Your code: {{secret.code}}"));
+    ASSERT_TRUE(set.add_partial("globex", "theirs", "", "Your code: {{secret.code}}"));
+    const auto made = [&] {
+      ExpandWith with{.rules = rules, .templates = set, .people = people, .now = now};
+      return postrider::expand(m, with, {0, 500}).deliveries.at(0);
+    };
+    m.sealed.clear();
+    EXPECT_EQ(made().placement.state, c.bare) << c.body;
+    m.sealed = "a box";
+    const bool asks = c.body != "{{> theirs}}";  // another tenant's partial is none of ours
+    EXPECT_EQ(made().delivery.rendering, asks ? Rendering::Late : Rendering::Early) << c.body;
+  }
+}
+
 TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {
   Message m = event(R"({"who":"ada","mail":"field@example.org"})");
   m.recipient = "own@example.org";
