@@ -18,6 +18,7 @@ constexpr JsonLimits kLateDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_m
 constexpr std::size_t kSecretWordMin = 4;  // shorter ones would blacken innocent words of an answer
 
 const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
+  if (late.delivery.rendering == Rendering::Early) return nullptr;
   if (late.message.is_direct() && !late.message.is_resend()) return nullptr;
   const Route* route = rules.route(late.message.tenant_name, late.message.type);
   return route != nullptr && route->context ? &*route->context : nullptr;
@@ -121,6 +122,9 @@ PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const Conte
 PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_view record, const Contact* contact) {
   const Delivery& d = late.delivery;
   const Message& m = late.message;
+  // It was written long ago; only the message's key was asked for.
+  if (d.rendering == Rendering::Early)
+    return LateText{{d.subject, d.body, d.html, d.warnings}, d.template_version, {}, false, m.idempotency_key};
   const Rules& rules = parts_.rules;
   const Tenant* tenant = rules.tenant(d.tenant);
   if (tenant == nullptr) return NotToBeSent{DeliveryState::Suppressed, Reason::UnknownTenant, m.tenant_name};
@@ -163,7 +167,8 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
         answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
                              printable(excerpt(refused->detail, kExcerptBytesMax))};
       } else {
-        answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), secret.empty()};
+        answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), secret.empty(),
+                          m.idempotency_key};
       }
     }
   }
