@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "core/content.h"
+#include "core/scopes.h"
 
 namespace postrider {
 namespace {
@@ -95,7 +96,7 @@ class Expander {
           .state = MessageState::Cancelled, .reason = Reason::CancelledByCondition, .detail = std::move(*because)};
     }
     for (const ScopeSource& source : route_->scopes) {
-      const auto value = data_.find_path(source.field);
+      const auto value = find_field(data_, source.field);
       if (value) scopes_.emplace_back(source.type, value->spoken());
     }
     const bool now = due_at_ || message_.is_resend() || route_->schedule.field.empty();
@@ -106,7 +107,7 @@ class Expander {
     const auto wrong = [&](std::string_view what) {
       return fail(Reason::InvalidSchedule, fmt::format("{} {}", route_->schedule.field, what));
     };
-    const auto value = data_.find_path(route_->schedule.field);
+    const auto value = find_field(data_, route_->schedule.field);
     if (!value) return wrong("is missing");
     const auto written = parse_written_time(value->spoken());
     if (!written) return wrong(fmt::format("is \"{}\"", printable(excerpt(value->spoken(), kTextFieldBytesMax))));
@@ -180,7 +181,7 @@ class Expander {
 
   [[nodiscard]] std::string contact_key() const {
     if (!message_.contact.empty() || route_ == nullptr || route_->contact_field.empty()) return message_.contact;
-    const auto value = data_.find_path(route_->contact_field);
+    const auto value = find_field(data_, route_->contact_field);
     return value ? value->spoken() : "";
   }
 
@@ -221,7 +222,7 @@ class Expander {
         source != nullptr ? std::string_view{source->field} : default_recipient_field(channel);
     // A configured URL yields only to a field that a route names: no payload sends an event elsewhere by chance.
     const bool looks = !field.empty() && (source != nullptr || fixed.empty());
-    const auto value = looks ? data_.find_path(field) : std::nullopt;
+    const auto value = looks ? find_field(data_, field) : std::nullopt;
     if (value && value->is_array()) return plan_array(content, channel, *value);
     const bool in_key = source != nullptr && source->shape == RecipientShape::Array;
     plans_.push_back({content, channel, value ? address_in(*value) : std::move(fixed), in_key});
@@ -476,7 +477,7 @@ ExpandNeeds needs_of(const Message& message, const Rules& rules) {
   if (contact.empty() && route != nullptr && !route->contact_field.empty()) {
     const auto payload = JsonDocument::parse(message.payload, kDataLimits);
     if (payload) {
-      if (const auto value = payload->root().find_path(route->contact_field)) contact = value->spoken();
+      if (const auto value = find_field(payload->root(), route->contact_field)) contact = value->spoken();
     }
   }
   if (!contact.empty()) needs.contacts.push_back(std::move(contact));

@@ -117,6 +117,19 @@ TEST_F(Recipients, GetNoTextWithoutItsSecretBehindWhateverNameOrPartial) {
   }
 }
 
+TEST_F(Recipients, FieldsAreFoundInEitherCaseOfLetters) {
+  rules.routes.front().list.clear();
+  rules.routes.front().cancel_when = {.field = "bookingStatus", .values = {"Cancelled"}};
+  const Message m = event(R"({"MAIL":"field@example.org","bookingstatus":"cancelled"})");
+  EXPECT_EQ(expand(m).state, MessageState::Cancelled) << "a database folds the names of its columns";
+  EXPECT_EQ(expand(m).detail, "bookingStatus is cancelled");
+  rules.routes.front().cancel_when = {};
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "field@example.org");
+  EXPECT_EQ(
+      expand(event(R"({"mail":"exact@example.org","MAIL":"other@example.org"})")).deliveries.at(0).delivery.recipient,
+      "exact@example.org");
+}
+
 TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {
   Message m = event(R"({"who":"ada","mail":"field@example.org"})");
   m.recipient = "own@example.org";
