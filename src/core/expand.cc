@@ -427,19 +427,20 @@ class Expander {
     return w.end_object().take();
   }
 
-  // One word for the whole message: it failed for want of a recipient, a template or a secret only when every channel
-  // lacks it. A failed message can be replayed, and keeps its sealed secret until then.
+  // One word for the whole message: it failed only when no channel is left, for want of what somebody can mend. A
+  // failed message can be replayed, and keeps its sealed secret until then.
   static void conclude(Expansion& out) {
-    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound, Reason::SecretMissing}) {
-      const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [&](const NewDelivery& d) {
-        return d.placement.state == DeliveryState::Suppressed && d.placement.reason == reason;
-      });
-      if (!all) continue;
-      out.state = MessageState::Failed;
-      out.reason = reason;
-      out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
-      return;
-    }
+    const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [](const NewDelivery& d) {
+      return d.placement.state == DeliveryState::Suppressed && can_be_mended(d.placement.reason);
+    });
+    if (!all) return;
+    out.state = MessageState::Failed;
+    out.reason = out.deliveries.empty() ? Reason::NoRecipient : out.deliveries.front().placement.reason;
+    out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
+  }
+  static bool can_be_mended(Reason reason) {
+    return reason == Reason::NoRecipient || reason == Reason::TemplateNotFound || reason == Reason::SecretMissing ||
+           reason == Reason::TemplateBroken || reason == Reason::ContentTooLarge;
   }
 
   const Message& message_;
