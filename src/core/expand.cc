@@ -133,13 +133,23 @@ class Expander {
     } else if (message_.body.empty() && channel != Channel::Webhook) {
       return fail(Reason::NoContent, fmt::format("no body and no template for {}", to_text(channel)));
     }
-    if (auto refused = find_contact(message_.contact)) return refused;
+    if (auto refused = find_contact(message_.is_resend() ? contact_key() : message_.contact)) return refused;
     if (with_.members) return plan_members(content, channel);
     std::string recipient = message_.recipient;
     if (recipient.empty() && contact_ != nullptr) recipient = contact_->address(channel);
-    if (recipient.empty() && contact_ == nullptr) recipient = fixed_recipient(channel);
+    if (recipient.empty() && contact_ == nullptr) {
+      recipient = message_.is_resend() ? routed_recipient(channel) : fixed_recipient(channel);
+    }
     plans_.push_back({content, channel, std::move(recipient), false, contact_});
     return std::nullopt;
+  }
+
+  // Of an event that is told by a channel for the first time because somebody asks for it.
+  [[nodiscard]] std::string routed_recipient(Channel channel) const {
+    const RecipientSource* source = source_for(channel);
+    const auto value =
+        find_field(data_, source != nullptr ? std::string_view{source->field} : default_recipient_field(channel));
+    return value ? address_in(*value) : fixed_recipient(channel);
   }
 
   // By its key, or, as "#7", by the number that the store gave it.
