@@ -59,7 +59,7 @@ TEST_F(Portal, ALogHasEveryFieldOfWhatWasSent) {
       {"guestId", "678"},
       {"channel", "Email"},
       {"eventType", "booking.confirmed"},
-      {"toAddress", "ada@example.org"},
+      {"toAddress", mask_address("ada@example.org")},
       {"templateId", "null"},
       {"templateKey", "booking"},
       {"templateVersion", "1"},
@@ -85,6 +85,14 @@ TEST_F(Portal, AStoredTemplateIsNamedByItsNumber) {
   world.expand();
   EXPECT_EQ(logs().at("0.templateId"), made.at("id"));
   EXPECT_EQ(logs().at("0.idempotencyKey"), "12345:booking.confirmed:email:" + made.at("id"));
+}
+
+TEST_F(Portal, ALogShowsNobodyAWholeAddress) {
+  told();
+  world.expand();
+  for (const Role role : {Role::Viewer, Role::Operator, Role::Admin}) {
+    EXPECT_EQ(logs(role).at("0.toAddress"), mask_address("ada@example.org"));
+  }
 }
 
 TEST_F(Portal, ViewersSeeNoWholeAddress) {
