@@ -119,6 +119,12 @@ class Templates:
             message = self.send(engine, **event, locale=wished)
             found = harness.wait_for("it is expanded", lambda: self.notification(engine, message)["deliveries"])
             self.assertEqual(found[0]["body"], body, wished)
+        for header, body in (("en;q=0.1, de-DE;q=0.9", "Guten Tag Ada"), ("DE-de-1996", "Guten Tag Ada"), ("de", "Dear Ada"), ("*", "Dear Ada"),
+                             ("de-DE;q=0, en", "Dear Ada"), ("", "Dear Ada")):
+            status, sent = engine.request("POST", "/api/v1/messages", event, headers={"accept-language": header})
+            self.assertEqual(status, 202, sent)
+            found = harness.wait_for("it is expanded", lambda: self.notification(engine, sent["id"])["deliveries"])
+            self.assertEqual(found[0]["body"], body, header)
         engine.request("PUT", f"/api/v1/templates/{made['id']}", {"texts": MADE["texts"][:1]})
         message = self.send(engine, **event, locale="de-DE")
         found = harness.wait_for("it is expanded", lambda: self.notification(engine, message)["deliveries"])
