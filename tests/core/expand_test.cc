@@ -275,22 +275,6 @@ TEST(Expand, AMessageFailsWithNoRecipientWhenNoChannelHasOne) {
   }
 }
 
-TEST(Expand, AMessageFailsWhenNoChannelIsLeftWhateverEachOfThemLacks) {
-  Template endless = sms();
-  endless.texts = {{.body = text("{{#deep}}{{#deep}}{{#deep}}{{#deep}}x{{/deep}}{{/deep}}{{/deep}}{{/deep}}")}};
-  World world;
-  world.message.payload = R"({"phone":"+4915112345678","deep":[)";
-  for (int i = 0; i < 100; ++i) world.message.payload += i == 0 ? "1" : ",1";
-  world.message.payload += "]}";
-  const Expansion out = world.knows(mail()).knows(endless).expand();
-  ASSERT_EQ(out.deliveries.size(), 2U);
-  EXPECT_EQ(out.deliveries[0].placement.reason, Reason::NoRecipient);
-  EXPECT_EQ(out.deliveries[1].placement.reason, Reason::TemplateBroken);
-  expect_failed(out, MessageState::Failed, Reason::NoRecipient);
-  world.message.payload = R"({"email":"ann@example.org","deep":1})";
-  EXPECT_EQ(world.expand().state, MessageState::Expanded) << "one channel is left";
-}
-
 TEST(Expand, AnUnknownTenantFailsWithThatReason) {
   World world;
   world.message.tenant = 0;

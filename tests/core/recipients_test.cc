@@ -117,6 +117,27 @@ TEST_F(Recipients, GetNoTextWithoutItsSecretBehindWhateverNameOrPartial) {
   }
 }
 
+TEST_F(Recipients, NobodyIsLeftWhateverEachChannelLacksAndTheMessageFails) {
+  const auto add = [&](Channel channel, std::string_view body) {
+    rules.templates.add(
+        {.key = "t", .type = "reset", .channel = channel, .texts = {{.body = CompiledText::compile(body).value()}}});
+  };
+  add(Channel::Email, "x");
+  add(Channel::Sms, "{{#deep}}{{#deep}}{{#deep}}{{#deep}}x{{/deep}}{{/deep}}{{/deep}}{{/deep}}");
+  std::string many = "1";
+  for (int i = 0; i < 100; ++i) many += ",1";
+  Message m = event(R"({"phone":"+4915112345678","deep":[)" + many + "]}");
+  m.type = "reset";
+  const Expansion out = expand(m);
+  ASSERT_EQ(out.deliveries.size(), 2U);
+  EXPECT_EQ(out.deliveries[0].placement.reason, Reason::NoRecipient);
+  EXPECT_EQ(out.deliveries[1].placement.reason, Reason::TemplateBroken);
+  EXPECT_EQ(out.state, MessageState::Failed) << "it can be replayed when either is mended";
+  EXPECT_EQ(out.reason, Reason::NoRecipient);
+  m.payload = R"({"email":"ann@example.org","deep":1})";
+  EXPECT_EQ(expand(m).state, MessageState::Expanded) << "one channel is left";
+}
+
 TEST_F(Recipients, FieldsAreFoundInEitherCaseOfLetters) {
   rules.routes.front().list.clear();
   rules.routes.front().cancel_when = {.field = "bookingStatus", .values = {"Cancelled"}};
