@@ -101,10 +101,11 @@ TableWriter::TableWriter(std::span<const std::string_view> columns) {
 
 void TableWriter::add(const std::vector<std::string>& cells) {
   text_ += csv_line(cells);
-  ++rows_;
+  if (++rows_ % kRowsBetweenShows == 0) show_rows(rows_, false);
 }
 
 int TableWriter::finish(const Common& common, const std::string& path) const {
+  show_rows(rows_, true);
   if (path == "-") {
     fmt::print("{}", text_);
     return 0;

@@ -69,6 +69,7 @@ class TableWriter {
   std::size_t rows_ = 0;
 };
 
+inline constexpr std::size_t kRowsBetweenShows = 1000;
 /// Rows done, on a terminal; nothing in a pipe.
 void show_rows(std::size_t done, bool last);
 
@@ -102,6 +103,7 @@ class Importing {
       if (!more) return stopped(more.error());
       if (!*more) break;
       if (auto done = take_row(); !done) return stopped(done.error());
+      if (++read_ % kRowsBetweenShows == 0) show_rows(read_, false);
     }
     if (auto done = flush(); !done) return stopped(done.error());
     show_rows(done_.rows, true);
@@ -134,7 +136,6 @@ class Importing {
       done_.fresh += fresh;
       done_.rows += waiting_.size();
       waiting_.clear();
-      show_rows(done_.rows, false);
     }
     return Done{};
   }
@@ -151,6 +152,7 @@ class Importing {
   std::map<std::string, std::size_t> lines_;
   std::vector<Item> waiting_;
   Imported done_;
+  std::size_t read_ = 0;
 };
 
 /// Prints what an import did; the exit code.

@@ -15,7 +15,7 @@ std::string why_not(const NotResent& why, const ResendWish& wish) {
   const std::string_view channel = to_text(wish.channel);
   switch (why.why) {
     case NotResent::Why::NothingTold:
-      return fmt::format("nothing was written about {} by {} to an address that is known", wish.entity, channel);
+      return fmt::format("nothing that could be sent again is known about {}", wish.entity);
     case NotResent::Why::NoTemplate:
       return fmt::format("no template for {} by {} is active; name one, or activate one", why.type, channel);
     case NotResent::Why::UnknownTemplate:
@@ -34,7 +34,9 @@ void print_resent(const Common& common, const Resent& resent, const ResendWish& 
   if (common.json) {
     JsonWriter json;
     json.begin_object().member("id", id).member("request_id", wish.request_id).member("idempotency_key", resent.key);
-    json.member("resend_of", std::to_string(resent.original)).member("duplicate", resent.repeated());
+    json.key("resend_of");
+    resent.original ? json.value(std::to_string(*resent.original)) : json.null();
+    json.member("duplicate", resent.repeated());
     fmt::print("{}\n", json.end_object().take());
     return;
   }

@@ -38,16 +38,16 @@ int run_sandbox(const Common& common, const SandboxOptions& options) {
   if (!tenant) return fail(tenant.error());
   const auto items = effects(**v, *tenant, static_cast<std::size_t>(options.limit));
   if (!items) return fail(items.error());
-  const auto keys = message_keys(*(*v)->session, *items);
-  if (!keys) return fail(keys.error());
+  const auto words = producers_words(*(*v)->session, *items);
+  if (!words) return fail(words.error());
   if (common.json) {
-    fmt::print("{}\n", sandbox_json({*items, *keys, ""}, (*v)->rules, Addresses::Plain));
+    fmt::print("{}\n", sandbox_json({*items, *words, ""}, (*v)->rules, Addresses::Plain));
     return 0;
   }
   for (std::size_t i = 0; i < items->size(); ++i) {
     const SandboxItem& item = (*items)[i];
     const Delivery& d = item.delivery;
-    const std::string& message_key = (*keys)[i];
+    const std::string& message_key = (*words)[i].key;
     fmt::print("{}  {}  {}  {}  {}  {}  {}{}\n", format_instant(item.sent_at),
                item.calls == 1 ? "1 call" : fmt::format("{} calls", item.calls), to_text(d.channel), d.type,
                printable(d.key), printable(d.recipient), printable(excerpt(d.body, 60)),

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "api/template_view.h"
@@ -233,6 +234,7 @@ int run_apply(const Common& common, const TemplatesOptions& options) {
   if (!stored) return fail(stored.error());
   std::vector<TemplateSource> others;
   for (TemplateSource& each : sources_of(*stored, v.rules)) {
+    if (options.prune && each.tenant == owner->name) continue;  // it is not there any more when this is done
     const auto replaced = [&](const TemplateSource& t) { return t.is(each); };
     if (std::none_of(gathered->templates.begin(), gathered->templates.end(), replaced))
       others.push_back(std::move(each));
@@ -251,6 +253,26 @@ int run_apply(const Common& common, const TemplatesOptions& options) {
   return 0;
 }
 
+/// All of them, or none: each is written beside its place first, and only when that is done put there.
+Result<Done> write_folder(const fs::path& folder, const std::map<std::string, std::string>& files) {
+  const auto beside = [&](const std::string& name) { return folder / (name + ".new"); };
+  std::error_code error;
+  for (const auto& [name, text] : files) {
+    std::ofstream out{beside(name), std::ios::binary | std::ios::trunc};
+    out << text;
+    if (out.flush()) continue;
+    for (const auto& each : files) {
+      if (fs::is_regular_file(beside(each.first), error)) fs::remove(beside(each.first), error);
+    }
+    return Error{ErrorCode::Unavailable, fmt::format("cannot write {}", (folder / name).string())};
+  }
+  for (const auto& [name, text] : files) {
+    fs::rename(beside(name), folder / name, error);
+    if (error) return Error{ErrorCode::Unavailable, fmt::format("cannot write {}", (folder / name).string())};
+  }
+  return Done{};
+}
+
 int run_export(const Common& common, const TemplatesOptions& options) {
   auto visited = visit(common, Ids::NotNeeded);
   if (!visited) return fail(visited.error());
@@ -261,7 +283,7 @@ int run_export(const Common& common, const TemplatesOptions& options) {
   std::error_code error;
   fs::create_directories(options.folder, error);
   if (error) return fail(fmt::format("cannot make the folder {}", options.folder));
-  std::set<std::string> names;
+  std::map<std::string, std::string> files;
   for (const StoredTemplate& each : *stored) {
     if (each.tenant != owner->id) continue;
     TemplateSource source = source_of(each, (*visited)->rules);
@@ -270,16 +292,15 @@ int run_export(const Common& common, const TemplatesOptions& options) {
     for (const TextSource& text : texts) {
       std::string name = template_file_name(source, text.locale);
       // Two keys may differ in letters that no file name has.
-      while (!names.insert(name).second) name = fmt::format("{}-{}", each.id, name);
-      std::ofstream out{fs::path{options.folder} / name, std::ios::binary | std::ios::trunc};
-      out << write_template_file({source, text});
-      if (!out.flush()) return fail(fmt::format("cannot write {}", (fs::path{options.folder} / name).string()));
+      while (files.contains(name)) name = fmt::format("{}-{}", each.id, name);
+      files.emplace(std::move(name), write_template_file({source, text}));
     }
   }
+  if (auto written = write_folder(options.folder, files); !written) return fail(written.error());
   if (common.json) {
-    fmt::print("{}\n", JsonWriter{}.begin_object().member("files", names.size()).end_object().take());
+    fmt::print("{}\n", JsonWriter{}.begin_object().member("files", files.size()).end_object().take());
   } else {
-    fmt::print("{} files in {}\n", names.size(), options.folder);
+    fmt::print("{} files in {}\n", files.size(), options.folder);
   }
   return 0;
 }

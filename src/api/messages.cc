@@ -8,8 +8,10 @@
 #include "api/resources.h"
 #include "api/secret_reader.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "base/wiped_json.h"
+#include "core/language.h"
 #include "pipeline/accept.h"
 
 namespace postrider {
@@ -133,6 +135,21 @@ void use_trace(const HttpIn& in, IntakeGroup& group) {
   }
 }
 
+// After the messages were judged, too: what a browser asks for is no part of the fact. A tenant that names no locales
+// has none to look it up in.
+void use_language(const ApiParts& parts, const HttpIn& in, IntakeGroup& group) {
+  const std::string* header = in.header("accept-language");
+  if (header == nullptr) return;
+  const std::string wished = fmt::format("{}", fmt::join(acceptable_ranges(*header), ", "));
+  if (wished.size() > kTextFieldBytesMax) return;
+  for (NewMessage& message : group) {
+    const Tenant* tenant = parts.rules.tenant(message.tenant);
+    if (tenant == nullptr || !message.row.locale.empty()) continue;
+    const Writing& writing = tenant->writing;
+    if (!writing.locales.empty() || writing.matching == LocaleMatching::Exact) message.row.locale = wished;
+  }
+}
+
 }  // namespace
 
 void accept_rows(const ApiParts& parts, const ApiRequest& request, std::vector<OutboxRow> rows, AnswerForm form,
@@ -144,6 +161,7 @@ void accept_rows(const ApiParts& parts, const ApiRequest& request, std::vector<O
   auto group = std::get<IntakeGroup>(std::move(prepared));
   if (group.empty()) return respond(admitted_answer({}, form));  // an empty batch of events is allowed
   use_trace(request.in, group);
+  use_language(parts, request.in, group);
   parts.accept(std::move(group), [respond, form](const Result<std::vector<Admitted>>& admitted) {
     respond(admitted ? admitted_answer(*admitted, form) : to_answer(from_store(admitted.error())));
   });

@@ -27,11 +27,11 @@ Answered list_sandbox(const ApiParts& parts, Worker& worker, const ApiRequest& r
     items->resize(limit);
     next = format_cursor(items->back().id);
   }
-  const auto keys = message_keys(**session, *items);
-  if (!keys) return store_failed(worker, keys.error());
+  const auto words = producers_words(**session, *items);
+  if (!words) return store_failed(worker, words.error());
   const Addresses shown = request.caller.sees_addresses() ? Addresses::Plain : Addresses::Masked;
   HttpOut out;
-  out.body = sandbox_json({*items, *keys, std::move(next)}, parts.rules, shown);
+  out.body = sandbox_json({*items, *words, std::move(next)}, parts.rules, shown);
   return out;
 }
 

@@ -262,17 +262,18 @@ std::string list_json(const ListPage& page, const Rules& rules, Addresses shown)
   return json.take();
 }
 
-Result<std::vector<std::string>> message_keys(StoreSession& store, std::span<const SandboxItem> items) {
+Result<std::vector<ProducersWords>> producers_words(StoreSession& store, std::span<const SandboxItem> items) {
   std::vector<RowId> ids;
   for (const SandboxItem& item : items) ids.push_back(item.id);
   POSTRIDER_TRY(found, store.late_deliveries(ids));
-  std::vector<std::string> keys;
-  for (LateDelivery& each : found) keys.push_back(std::move(each.message.idempotency_key));
-  return keys;
+  std::vector<ProducersWords> words;
+  for (LateDelivery& each : found)
+    words.push_back({std::move(each.message.idempotency_key), std::move(each.message.payload)});
+  return words;
 }
 
 std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses shown) {
-  POSTRIDER_CHECK(page.message_keys.size() == page.items.size());
+  POSTRIDER_CHECK(page.words.size() == page.items.size());
   JsonWriter json;
   json.begin_object().key("messages").begin_array();
   for (std::size_t i = 0; i < page.items.size(); ++i) {
@@ -287,9 +288,13 @@ std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses 
     json.member("channel", to_text(item.delivery.channel));
     json.member("type", item.delivery.type);
     write_content(json, item.delivery, mask);
-    text_or_null(json, "message_key", mask.text(page.message_keys[i]));
-    json.member("calls", item.calls);
-    json.member("sent_at", format_instant(item.sent_at));
+    text_or_null(json, "message_key", mask.text(page.words[i].key));
+    // It may name other recipients, whom a mask does not know.
+    const bool told = shown == Addresses::Plain && !page.words[i].payload.empty();
+    json.key("payload");
+    told ? json.raw(page.words[i].payload) : json.null();
+    json.member("calls", item.calls).member("attempt_count", item.calls);
+    json.member("sent_at", format_instant(item.sent_at)).member("last_sent_at", format_instant(item.sent_at));
     json.end_object();
   }
   json.end_array();

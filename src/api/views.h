@@ -43,11 +43,16 @@ struct ListPage {
 };
 std::string list_json(const ListPage& page, const Rules& rules, Addresses shown);
 
-/// The idempotency keys that producers gave the messages of these, in their order; empty where they gave none.
-Result<std::vector<std::string>> message_keys(StoreSession& store, std::span<const SandboxItem> items);
+/// What a producer said of an effect's message.
+struct ProducersWords {
+  std::string key = {};  // empty where it gave none
+  std::string payload = {};
+};
+/// Of the messages of these, in their order.
+Result<std::vector<ProducersWords>> producers_words(StoreSession& store, std::span<const SandboxItem> items);
 struct SandboxPage {
   std::span<const SandboxItem> items;
-  std::span<const std::string> message_keys;  // one for each
+  std::span<const ProducersWords> words;  // one for each
   std::string next;
 };
 std::string sandbox_json(const SandboxPage& page, const Rules& rules, Addresses shown);

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "core/scopes.h"
 
 namespace postrider {
 namespace {
@@ -84,7 +85,7 @@ Result<ContextSql> compile_context_sql(std::string_view sql, SqlDialect dialect)
 
 std::optional<std::string> cancelled_because(const CancelCondition& condition, JsonView data) {
   if (condition.field.empty()) return std::nullopt;
-  const auto value = data.find_path(condition.field);
+  const auto value = find_field(data, condition.field);
   if (!value) return std::nullopt;
   const std::string spoken = value->spoken();
   const bool holds = std::any_of(condition.values.begin(), condition.values.end(),

@@ -45,6 +45,7 @@ struct Delivery {
   std::string html = {};
   std::string warnings = {};  // what rendering noticed ("no value for guest.name")
   std::optional<Instant> expires_at = {};
+  std::string message_key = {};  // the producer's idempotency key; known only where a provider asks for it
 };
 
 /// Where a new delivery goes at once.

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "core/content.h"
+#include "core/scopes.h"
 
 namespace postrider {
 namespace {
@@ -95,7 +96,7 @@ class Expander {
           .state = MessageState::Cancelled, .reason = Reason::CancelledByCondition, .detail = std::move(*because)};
     }
     for (const ScopeSource& source : route_->scopes) {
-      const auto value = data_.find_path(source.field);
+      const auto value = find_field(data_, source.field);
       if (value) scopes_.emplace_back(source.type, value->spoken());
     }
     const bool now = due_at_ || message_.is_resend() || route_->schedule.field.empty();
@@ -106,7 +107,7 @@ class Expander {
     const auto wrong = [&](std::string_view what) {
       return fail(Reason::InvalidSchedule, fmt::format("{} {}", route_->schedule.field, what));
     };
-    const auto value = data_.find_path(route_->schedule.field);
+    const auto value = find_field(data_, route_->schedule.field);
     if (!value) return wrong("is missing");
     const auto written = parse_written_time(value->spoken());
     if (!written) return wrong(fmt::format("is \"{}\"", printable(excerpt(value->spoken(), kTextFieldBytesMax))));
@@ -132,13 +133,23 @@ class Expander {
     } else if (message_.body.empty() && channel != Channel::Webhook) {
       return fail(Reason::NoContent, fmt::format("no body and no template for {}", to_text(channel)));
     }
-    if (auto refused = find_contact(message_.contact)) return refused;
+    if (auto refused = find_contact(message_.is_resend() ? contact_key() : message_.contact)) return refused;
     if (with_.members) return plan_members(content, channel);
     std::string recipient = message_.recipient;
     if (recipient.empty() && contact_ != nullptr) recipient = contact_->address(channel);
-    if (recipient.empty() && contact_ == nullptr) recipient = fixed_recipient(channel);
+    if (recipient.empty() && contact_ == nullptr) {
+      recipient = message_.is_resend() ? routed_recipient(channel) : fixed_recipient(channel);
+    }
     plans_.push_back({content, channel, std::move(recipient), false, contact_});
     return std::nullopt;
+  }
+
+  // Of an event that is told by a channel for the first time because somebody asks for it.
+  [[nodiscard]] std::string routed_recipient(Channel channel) const {
+    const RecipientSource* source = source_for(channel);
+    const auto value =
+        find_field(data_, source != nullptr ? std::string_view{source->field} : default_recipient_field(channel));
+    return value ? address_in(*value) : fixed_recipient(channel);
   }
 
   // By its key, or, as "#7", by the number that the store gave it.
@@ -180,7 +191,7 @@ class Expander {
 
   [[nodiscard]] std::string contact_key() const {
     if (!message_.contact.empty() || route_ == nullptr || route_->contact_field.empty()) return message_.contact;
-    const auto value = data_.find_path(route_->contact_field);
+    const auto value = find_field(data_, route_->contact_field);
     return value ? value->spoken() : "";
   }
 
@@ -221,7 +232,7 @@ class Expander {
         source != nullptr ? std::string_view{source->field} : default_recipient_field(channel);
     // A configured URL yields only to a field that a route names: no payload sends an event elsewhere by chance.
     const bool looks = !field.empty() && (source != nullptr || fixed.empty());
-    const auto value = looks ? data_.find_path(field) : std::nullopt;
+    const auto value = looks ? find_field(data_, field) : std::nullopt;
     if (value && value->is_array()) return plan_array(content, channel, *value);
     const bool in_key = source != nullptr && source->shape == RecipientShape::Array;
     plans_.push_back({content, channel, value ? address_in(*value) : std::move(fixed), in_key});
@@ -362,9 +373,10 @@ class Expander {
     const auto text = plan.content->text(d.locale, tenant_->writing.fallbacks);
     if (!text) return suppress(made, {Reason::TemplateNotFound, text.error().text});
     if (!(*text)->locale.empty()) d.locale = (*text)->locale;
-    if (plan.content->uses_secret && message_.sealed.empty())
+    const SecretUse secret = with_.templates.secret_use(*plan.content, tenant_->name, d.locale);
+    if (secret == SecretUse::Certain && message_.sealed.empty())
       return suppress(made, {Reason::SecretMissing, "the message carries none"});
-    if (is_late(made, *plan.content)) {
+    if (is_late(made, secret)) {
       d.rendering = Rendering::Late;
       return;
     }
@@ -377,8 +389,9 @@ class Expander {
     take(made.delivery, std::get<Content>(std::move(written)));
   }
 
-  [[nodiscard]] bool is_late(const NewDelivery& made, const Template& content) const {
-    if (content.uses_secret || (route_ != nullptr && route_->rendering == Rendering::Late)) return true;
+  [[nodiscard]] bool is_late(const NewDelivery& made, SecretUse secret) const {
+    if (secret != SecretUse::None && !message_.sealed.empty()) return true;
+    if (route_ != nullptr && route_->rendering == Rendering::Late) return true;
     // What waits is written from the record as it is then.
     return route_ != nullptr && route_->context && made.placement.state == DeliveryState::Retrying;
   }
@@ -424,19 +437,20 @@ class Expander {
     return w.end_object().take();
   }
 
-  // One word for the whole message: it failed for want of a recipient, a template or a secret only when every channel
-  // lacks it. A failed message can be replayed, and keeps its sealed secret until then.
+  // One word for the whole message: it failed only when no channel is left, for want of what somebody can mend. A
+  // failed message can be replayed, and keeps its sealed secret until then.
   static void conclude(Expansion& out) {
-    for (const Reason reason : {Reason::NoRecipient, Reason::TemplateNotFound, Reason::SecretMissing}) {
-      const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [&](const NewDelivery& d) {
-        return d.placement.state == DeliveryState::Suppressed && d.placement.reason == reason;
-      });
-      if (!all) continue;
-      out.state = MessageState::Failed;
-      out.reason = reason;
-      out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
-      return;
-    }
+    const bool all = std::all_of(out.deliveries.begin(), out.deliveries.end(), [](const NewDelivery& d) {
+      return d.placement.state == DeliveryState::Suppressed && can_be_mended(d.placement.reason);
+    });
+    if (!all) return;
+    out.state = MessageState::Failed;
+    out.reason = out.deliveries.empty() ? Reason::NoRecipient : out.deliveries.front().placement.reason;
+    out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
+  }
+  static bool can_be_mended(Reason reason) {
+    return reason == Reason::NoRecipient || reason == Reason::TemplateNotFound || reason == Reason::SecretMissing ||
+           reason == Reason::TemplateBroken || reason == Reason::ContentTooLarge;
   }
 
   const Message& message_;
@@ -474,7 +488,7 @@ ExpandNeeds needs_of(const Message& message, const Rules& rules) {
   if (contact.empty() && route != nullptr && !route->contact_field.empty()) {
     const auto payload = JsonDocument::parse(message.payload, kDataLimits);
     if (payload) {
-      if (const auto value = payload->root().find_path(route->contact_field)) contact = value->spoken();
+      if (const auto value = find_field(payload->root(), route->contact_field)) contact = value->spoken();
     }
   }
   if (!contact.empty()) needs.contacts.push_back(std::move(contact));

@@ -3,6 +3,25 @@
 #include "base/text.h"
 
 namespace postrider {
+namespace {
+
+std::optional<JsonView> member_in_any_case(JsonView object, std::string_view key) {
+  for (JsonCursor at{object}; !at.at_end(); at.advance()) {
+    if (equal_ignoring_case(at.key(), key)) return at.value();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<JsonView> find_field(JsonView data, std::string_view path) {
+  if (auto exact = data.find_path(path)) return exact;
+  std::optional<JsonView> at = data;
+  for (const std::string_view part : split(path, '.')) {
+    at = at && at->is_object() ? member_in_any_case(*at, part) : std::nullopt;
+  }
+  return at;
+}
 
 std::optional<JsonView> Scopes::find(const Program& program, const Name& name) {
   if (name.parts == 0) return scopes_.back();
@@ -29,11 +48,7 @@ std::optional<JsonView> Scopes::find_path(const Program& program, const Name& na
 std::optional<JsonView> Scopes::member(JsonView object, std::string_view key, Letters letters) {
   if (!object.is_object()) return std::nullopt;
   looked_at_ += object.size();
-  if (letters == Letters::Exact) return object.find(key);
-  for (JsonCursor at{object}; !at.at_end(); at.advance()) {
-    if (equal_ignoring_case(at.key(), key)) return at.value();
-  }
-  return std::nullopt;
+  return letters == Letters::Exact ? object.find(key) : member_in_any_case(object, key);
 }
 
 std::optional<JsonView> Scopes::flattened(JsonView object, std::string_view name) {

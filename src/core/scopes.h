@@ -2,12 +2,17 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "core/program.h"
 
 namespace postrider {
+
+/// What a setting names (`cancel_when`, recipients, …): the path as it is written, else in either case of letters,
+/// because databases fold the names of their columns.
+std::optional<JsonView> find_field(JsonView data, std::string_view path);
 
 class Scopes {
  public:

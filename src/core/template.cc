@@ -2,7 +2,38 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace postrider {
+namespace {
+
+constexpr std::string_view kSecret = "secret";
+
+void add_included(const CompiledText& text, std::vector<std::string>& names) {
+  for (Placeholder& p : text.placeholders()) {
+    if (p.kind == Placeholder::Kind::Partial) names.push_back(std::move(p.name));
+  }
+}
+
+SecretUse most_of(const std::vector<std::string>& names, const std::map<std::string, SecretUse, std::less<>>& uses) {
+  SecretUse most = SecretUse::None;
+  for (const std::string& name : names) {
+    if (const auto found = uses.find(name); found != uses.end()) most = std::max(most, found->second);
+  }
+  return most;
+}
+
+}  // namespace
+
+SecretUse secret_use(const CompiledText& text) {
+  SecretUse use = SecretUse::None;
+  for (const Placeholder& p : text.placeholders()) {
+    if (p.kind == Placeholder::Kind::Partial || !starts_with_ignoring_case(p.name, kSecret)) continue;
+    if (p.name.size() == kSecret.size() || p.name[kSecret.size()] == '.') return SecretUse::Certain;
+    if (p.name.find('.') == std::string::npos) use = SecretUse::Perhaps;
+  }
+  return use;
+}
 
 std::vector<std::string> Template::locales() const {
   std::vector<std::string> out;
@@ -24,23 +55,20 @@ Result<const LocalText*> Template::text(std::string_view locale, std::span<const
   return chosen.error();
 }
 
-bool asks_for_secret(const CompiledText& text) {
-  const auto names = text.placeholders();
-  return std::any_of(names.begin(), names.end(), [](const Placeholder& p) {
-    return p.kind != Placeholder::Kind::Partial && (p.name == "secret" || p.name.starts_with("secret."));
-  });
-}
-
 void TemplateSet::add(Template entry) {
   const std::size_t place = templates_.size();
   if (entry.active && !entry.type.empty()) by_type_[{entry.tenant, entry.type}].push_back(place);
   by_key_[{entry.tenant, entry.key}].push_back(place);
   if (entry.id != 0) by_id_[entry.id] = place;
+  const auto look_at = [&](const CompiledText& text) {
+    entry.secret = std::max(entry.secret, postrider::secret_use(text));
+    add_included(text, entry.includes);
+  };
   for (const LocalText& text : entry.texts) {
-    const auto asks = [](const auto& param) { return asks_for_secret(param.second); };
-    entry.uses_secret = entry.uses_secret || asks_for_secret(text.subject) || asks_for_secret(text.body) ||
-                        asks_for_secret(text.html) ||
-                        std::any_of(text.provider_params.begin(), text.provider_params.end(), asks);
+    look_at(text.subject);
+    look_at(text.body);
+    look_at(text.html);
+    for (const auto& [name, value] : text.provider_params) look_at(value);
   }
   templates_.push_back(std::move(entry));
 }
@@ -49,8 +77,11 @@ Result<Done> TemplateSet::add_partial(std::string_view tenant, std::string_view 
                                       std::string_view text) {
   Partials probe;
   POSTRIDER_TRY_DONE(probe.add(std::string{name}, text));
-  partial_texts_.push_back({std::string{tenant}, std::string{name}, std::string{locale}, std::string{text}});
-  // Every (tenant, locale) that may ask gets the whole set: the common texts first, then what is closer to it.
+  const CompiledText& compiled = *probe.find(name);
+  PartialText added{std::string{tenant}, std::string{name}, std::string{locale}, std::string{text}};
+  added.secret = postrider::secret_use(compiled);
+  add_included(compiled, added.includes);
+  partial_texts_.push_back(std::move(added));
   std::vector<Name> askers;
   for (const PartialText& a : partial_texts_) {
     for (const PartialText& b : partial_texts_) askers.emplace_back(a.tenant, b.locale);
@@ -59,21 +90,39 @@ Result<Done> TemplateSet::add_partial(std::string_view tenant, std::string_view 
   askers.erase(std::unique(askers.begin(), askers.end()), askers.end());
   partials_.clear();
   for (const Name& asker : askers) {
-    Partials set;
-    for (const bool own_tenant : {false, true}) {
-      for (const bool own_locale : {false, true}) {
-        for (const PartialText& p : partial_texts_) {
-          if (p.tenant != (own_tenant ? asker.first : "") || p.locale != (own_locale ? asker.second : "")) continue;
-          POSTRIDER_TRY_DONE(set.add(p.name, p.text));
-        }
-      }
-    }
+    POSTRIDER_TRY(set, partials_for(asker));
     partials_.emplace(asker, std::move(set));
   }
   return Done{};
 }
 
-const Partials* TemplateSet::partials(std::string_view tenant, std::string_view locale) const {
+// Every (tenant, locale) that may ask gets the whole set: the common texts first, then what is closer to it.
+Result<TemplateSet::PartialSet> TemplateSet::partials_for(const Name& asker) const {
+  PartialSet set;
+  std::map<std::string_view, const PartialText*> chosen;
+  for (const bool own_tenant : {false, true}) {
+    for (const bool own_locale : {false, true}) {
+      for (const PartialText& p : partial_texts_) {
+        if (p.tenant != (own_tenant ? asker.first : "") || p.locale != (own_locale ? asker.second : "")) continue;
+        POSTRIDER_TRY_DONE(set.texts.add(p.name, p.text));
+        set.secrets[p.name] = p.secret;
+        chosen[p.name] = &p;
+      }
+    }
+  }
+  for (bool changed = true; changed;) {  // until no partial learns more from those that it includes
+    changed = false;
+    for (const auto& [name, partial] : chosen) {
+      SecretUse& use = set.secrets.find(name)->second;
+      const SecretUse inside = most_of(partial->includes, set.secrets);
+      changed = changed || inside > use;
+      use = std::max(use, inside);
+    }
+  }
+  return set;
+}
+
+const TemplateSet::PartialSet* TemplateSet::find_partials(std::string_view tenant, std::string_view locale) const {
   if (partials_.empty()) return nullptr;
   for (const std::string_view who : {tenant, std::string_view{}}) {
     for (const std::string_view where : {locale, std::string_view{}}) {
@@ -82,6 +131,17 @@ const Partials* TemplateSet::partials(std::string_view tenant, std::string_view 
     }
   }
   return nullptr;
+}
+
+const Partials* TemplateSet::partials(std::string_view tenant, std::string_view locale) const {
+  const PartialSet* found = find_partials(tenant, locale);
+  return found == nullptr ? nullptr : &found->texts;
+}
+
+SecretUse TemplateSet::secret_use(const Template& entry, std::string_view tenant, std::string_view locale) const {
+  if (entry.includes.empty()) return entry.secret;
+  const PartialSet* found = find_partials(tenant, locale);
+  return found == nullptr ? entry.secret : std::max(entry.secret, most_of(entry.includes, found->secrets));
 }
 
 const Template* TemplateSet::better(const Template* a, const Template* b, const EventScopes& scopes) const {

@@ -13,6 +13,11 @@
 
 namespace postrider {
 
+/// Whether a text asks for a sealed secret, by all names under which rendering would find it: `secret.token` in either
+/// case of letters, or perhaps without its dot (`secretToken`). What does is rendered only just before sending.
+enum class SecretUse : std::uint8_t { None, Perhaps, Certain };
+SecretUse secret_use(const CompiledText& text);
+
 /// One language of a template, compiled. An empty locale serves every language (templates of the configuration file).
 struct LocalText {
   std::string locale = {};
@@ -35,7 +40,8 @@ struct Template {
   int version = 1;
   bool active = true;
   std::vector<LocalText> texts = {};
-  bool uses_secret = false;  // names `secret.…`: rendered only just before sending
+  SecretUse secret = SecretUse::None;      // of its own words, without its partials
+  std::vector<std::string> includes = {};  // the partials that it names
 
   /// What stands for this template in the keys of deliveries.
   [[nodiscard]] std::string id_in_keys() const { return id == 0 ? key : std::to_string(id); }
@@ -43,9 +49,6 @@ struct Template {
   /// The text in this locale, or in the first of `fallbacks` that there is, or the one for every language.
   [[nodiscard]] Result<const LocalText*> text(std::string_view locale, std::span<const std::string> fallbacks) const;
 };
-
-/// Whether a compiled text asks for a sealed secret.
-bool asks_for_secret(const CompiledText& text);
 
 /// What an event is about, for templates that are only for some: (scope type, scope id).
 using EventScopes = std::vector<std::pair<std::string, std::string>>;
@@ -69,6 +72,8 @@ class TemplateSet {
   [[nodiscard]] std::vector<Channel> channels_of(std::string_view tenant, std::string_view key) const;
   [[nodiscard]] const Template* by_id(std::int64_t id) const;
   [[nodiscard]] const Partials* partials(std::string_view tenant, std::string_view locale) const;
+  /// Of a template with the partials that it includes for this tenant in this locale.
+  [[nodiscard]] SecretUse secret_use(const Template& entry, std::string_view tenant, std::string_view locale) const;
   [[nodiscard]] const std::vector<Template>& all() const { return templates_; }
   [[nodiscard]] bool empty() const { return templates_.empty(); }
 
@@ -81,13 +86,22 @@ class TemplateSet {
     std::string name = {};
     std::string locale = {};
     std::string text = {};
+    SecretUse secret = SecretUse::None;
+    std::vector<std::string> includes = {};
   };
+  struct PartialSet {
+    Partials texts = {};
+    std::map<std::string, SecretUse, std::less<>> secrets = {};  // with what each of them includes
+  };
+  [[nodiscard]] Result<PartialSet> partials_for(const Name& asker) const;
+  [[nodiscard]] const PartialSet* find_partials(std::string_view tenant, std::string_view locale) const;
+
   std::vector<Template> templates_;
   std::map<Name, std::vector<std::size_t>> by_type_;
   std::map<Name, std::vector<std::size_t>> by_key_;
   std::map<std::int64_t, std::size_t> by_id_;
   std::vector<PartialText> partial_texts_;
-  std::map<Name, Partials> partials_;  // by tenant and locale, complete each
+  std::map<Name, PartialSet> partials_;  // by tenant and locale, complete each
 };
 
 }  // namespace postrider

@@ -311,9 +311,11 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
 
 bool Dispatcher::wants_text(std::uint32_t slot) {
   Flight& flight = flights_[slot];
-  if (flight.claim.delivery.rendering != Rendering::Late || flight.late) return false;
+  Desk& desk = *desk_of(flight.claim.lease.provider);
+  const bool needed = flight.claim.delivery.rendering == Rendering::Late || desk.adapter->card().asks_for_message_key;
+  if (!needed || flight.late) return false;
   flight.preparing = true;
-  ++desk_of(flight.claim.lease.provider)->preparing[lane_index(flight.claim.lease.lane)];
+  ++desk.preparing[lane_index(flight.claim.lease.lane)];
   to_prepare_.push_back({call_id(slot, flight.generation), flight.claim.delivery.id});
   return true;
 }
@@ -343,6 +345,7 @@ void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) 
     d.subject = flight.late->content.subject;
     d.body = flight.late->content.body;
     d.html = flight.late->content.html;
+    d.message_key = flight.late->message_key;
     desk.ready[lane_index(flight.claim.lease.lane)].push_front(slot);
     return;
   }

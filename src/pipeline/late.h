@@ -32,7 +32,8 @@ struct LateText {
   Content content = {};
   int template_version = 0;
   std::vector<std::string> secrets = {};
-  bool may_be_kept = true;  // no secret is in it
+  bool may_be_kept = true;       // no secret is in it
+  std::string message_key = {};  // that the producer gave the message
 };
 struct LateAnswer {
   CallId id = 0;

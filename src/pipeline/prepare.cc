@@ -18,7 +18,8 @@ constexpr JsonLimits kLateDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_m
 constexpr std::size_t kSecretWordMin = 4;  // shorter ones would blacken innocent words of an answer
 
 const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
-  if (late.message.is_direct()) return nullptr;
+  if (late.delivery.rendering == Rendering::Early) return nullptr;
+  if (late.message.is_direct() && !late.message.is_resend()) return nullptr;
   const Route* route = rules.route(late.message.tenant_name, late.message.type);
   return route != nullptr && route->context ? &*route->context : nullptr;
 }
@@ -121,6 +122,9 @@ PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const Conte
 PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_view record, const Contact* contact) {
   const Delivery& d = late.delivery;
   const Message& m = late.message;
+  // It was written long ago; only the message's key was asked for.
+  if (d.rendering == Rendering::Early)
+    return LateText{{d.subject, d.body, d.html, d.warnings}, d.template_version, {}, false, m.idempotency_key};
   const Rules& rules = parts_.rules;
   const Tenant* tenant = rules.tenant(d.tenant);
   if (tenant == nullptr) return NotToBeSent{DeliveryState::Suppressed, Reason::UnknownTenant, m.tenant_name};
@@ -133,7 +137,8 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
                        fmt::format("template \"{}\" is gone", d.template_key)};
   }
   std::string secret;
-  if (content->uses_secret) {
+  const SecretUse use = templates.secret_use(*content, tenant->name, d.locale);
+  if (use == SecretUse::Certain || (use == SecretUse::Perhaps && !m.sealed.empty())) {
     auto opened = m.sealed.empty() || parts_.secrets == nullptr
                       ? Result<std::string>{Error{ErrorCode::NotFound, "there is none, or no key for it"}}
                       : parts_.secrets->open(m.sealed);
@@ -150,7 +155,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     const auto document = JsonDocument::parse(data, kLateDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
-    } else if (auto because = route != nullptr && !m.is_direct() && !canary("late_cancel_ignored")
+    } else if (auto because = route != nullptr && (!m.is_direct() || m.is_resend()) && !canary("late_cancel_ignored")
                                   ? cancelled_because(route->cancel_when, document->root())
                                   : std::nullopt) {
       answer = NotToBeSent{DeliveryState::Cancelled, Reason::CancelledByCondition, std::move(*because)};
@@ -162,8 +167,8 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
         answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
                              printable(excerpt(refused->detail, kExcerptBytesMax))};
       } else {
-        answer =
-            LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), !content->uses_secret};
+        answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), secret.empty(),
+                          m.idempotency_key};
       }
     }
   }

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "pipeline/accept.h"
 
 namespace postrider {
 namespace {
 
-constexpr std::size_t kToldLookedAtMax = 50;  // deliveries of the entity, newest first
+constexpr std::size_t kToldPage = 50;  // deliveries of the entity, newest first
+constexpr int kToldPagesMax = 40;
 
 /// What is written with: a template of the store or of the configuration file, or the first one's own content.
 struct Chosen {
@@ -48,28 +50,21 @@ class Resend {
     if (auto* refused = std::get_if<RefusedMessage>(&prepared))
       return NotResent{.why = NotResent::Why::Refused, .refusal = std::move(refused->refusal)};
     IntakeGroup group = std::get<IntakeGroup>(std::move(prepared));
-    group.front().note =
-        AuditNote{.by = wish_.by, .action = "resend", .delivery = original_.delivery->delivery.id, .detail = key()};
+    group.front().note = AuditNote{.by = wish_.by, .action = "resend", .delivery = original(), .detail = key()};
     const std::vector<IntakeGroup> groups{std::move(group)};
     const auto admitted = store_.accept(now, groups);
     if (!admitted) return failed(admitted.error());
     // The key has everything in it that was asked for: the same one again is the same request, whatever came between.
     return Resent{.admitted = admitted->front().front(),
-                  .original = original_.delivery->delivery.id,
+                  .original = original(),
                   .template_id = chosen_.template_id,
                   .key = key()};
   }
 
  private:
   // Written with the template that is asked for, if there is one; else the newest by the channel. Not what was itself
-  // told again: the first one stays the first.
+  // told again: the first one stays the first. What was never told by the channel is told by it from its event.
   std::optional<NotResent> find_original() {
-    auto items = store_.list({.tenant = tenant_.id,
-                              .channel = wish_.channel,
-                              .entity = wish_.entity,
-                              .count_max = kToldLookedAtMax,
-                              .whole = true});
-    if (!items) return failed(items.error());
     const auto usable = [](const ListItem& item) {
       return item.delivery && item.message != nullptr && !item.message->is_resend() &&
              !(item.delivery->delivery.recipient.empty() && item.delivery->delivery.contact.empty());
@@ -80,30 +75,59 @@ class Resend {
       const Delivery& d = item.delivery->delivery;
       return number ? d.template_id == *number : d.template_key == wish_.template_name;
     };
-    auto found = items->end();
-    if (!wish_.template_name.empty()) found = std::find_if(items->begin(), items->end(), same_template);
-    if (found == items->end()) found = std::find_if(items->begin(), items->end(), usable);
-    if (found == items->end()) return NotResent{.why = NotResent::Why::NothingTold};
-    original_ = std::move(*found);
+    if (!wish_.template_name.empty()) {
+      if (auto wrong = find_newest(wish_.channel, same_template)) return wrong;
+    }
+    if (!original_) {
+      if (auto wrong = find_newest(wish_.channel, usable)) return wrong;
+    }
+    if (!original_) {
+      if (auto wrong = find_newest(std::nullopt, [&](const ListItem& item) { return is_event(item); })) return wrong;
+      if (original_) original_->delivery.reset();
+    }
+    return original_ ? std::nullopt : std::optional{NotResent{.why = NotResent::Why::NothingTold}};
+  }
+
+  [[nodiscard]] bool is_event(const ListItem& item) const {
+    if (item.message == nullptr || item.message->is_direct()) return false;
+    const Route* route = rules_.route(tenant_.name, item.message->type);
+    return route == nullptr || route->list.empty();  // one request is for one recipient
+  }
+
+  template <class Fits>
+  std::optional<NotResent> find_newest(std::optional<Channel> channel, Fits fits) {
+    ListFilter filter{.tenant = tenant_.id, .channel = channel, .entity = wish_.entity, .whole = true};
+    filter.count_max = kToldPage;
+    for (int page = 0; page < kToldPagesMax; ++page) {
+      auto items = store_.list(filter);
+      if (!items) return failed(items.error());
+      const auto found = std::find_if(items->begin(), items->end(), fits);
+      if (found != items->end()) {
+        original_ = std::move(*found);
+        return std::nullopt;
+      }
+      if (items->size() < kToldPage) return std::nullopt;
+      const RowId last = items->back().id;  // 0: it still waits in the outbox, before all others
+      filter.before = last == 0 ? std::numeric_limits<RowId>::max() : last;
+    }
     return std::nullopt;
   }
 
   std::variant<Chosen, NotResent> choose() {
     if (!wish_.template_name.empty()) return choose_named();
-    const Delivery& d = original_.delivery->delivery;
-    const Message& m = *original_.message;
+    const Message& m = *original_->message;
     if (m.is_direct() && m.template_key.empty() && !m.body.empty()) return Chosen{.id_in_keys = "direct"};
-    if (d.template_id != 0) {
-      const auto stored = store_.template_version(tenant_.id, d.template_id, 0);
+    if (const std::int64_t id = told().template_id; id != 0) {
+      const auto stored = store_.template_version(tenant_.id, id, 0);
       if (stored && stored->active) return of_store(*stored);
       if (!stored && stored.error().code != ErrorCode::NotFound) return failed(stored.error());
     }
-    auto in_force = find_stored({.type = d.type});
+    auto in_force = find_stored({.type = m.type});
     if (!in_force) return failed(in_force.error());
     if (*in_force) return of_store(**in_force);
     if (const Template* of_file = find_in_file()) return Chosen{.name = of_file->key, .id_in_keys = of_file->key};
-    if (d.channel == Channel::Webhook) return Chosen{.id_in_keys = "event"};  // as it was: the event itself
-    return NotResent{.why = NotResent::Why::NoTemplate, .type = d.type};
+    if (wish_.channel == Channel::Webhook) return Chosen{.id_in_keys = "event"};  // as it was: the event itself
+    return NotResent{.why = NotResent::Why::NoTemplate, .type = m.type};
   }
 
   std::variant<Chosen, NotResent> choose_named() {
@@ -140,12 +164,11 @@ class Resend {
   }
 
   [[nodiscard]] const Template* find_in_file() const {
-    const Delivery& d = original_.delivery->delivery;
     const TemplateSet& all = rules_.templates;
-    if (const Template* same = all.by_key(tenant_.name, d.template_key, d.channel, {})) return same;
-    const auto known = all.for_event(tenant_.name, d.type, {});
+    if (const Template* same = all.by_key(tenant_.name, told().template_key, wish_.channel, {})) return same;
+    const auto known = all.for_event(tenant_.name, original_->message->type, {});
     const auto found =
-        std::find_if(known.begin(), known.end(), [&](const Template* t) { return t->channel == d.channel; });
+        std::find_if(known.begin(), known.end(), [&](const Template* t) { return t->channel == wish_.channel; });
     return found == known.end() ? nullptr : *found;
   }
 
@@ -154,10 +177,18 @@ class Resend {
                        chosen_.id_in_keys, wish_.request_id);
   }
 
+  [[nodiscard]] std::optional<RowId> original() const {
+    return original_->delivery ? std::optional{told().id} : std::nullopt;
+  }
+  /// The delivery that is told again; an empty one where nothing was told by the channel.
+  [[nodiscard]] const Delivery& told() const {
+    static const Delivery none;
+    return original_->delivery ? original_->delivery->delivery : none;
+  }
+
   // What was told, to whom it was told; when is now.
   [[nodiscard]] OutboxRow row() const {
-    const Message& m = *original_.message;
-    const Delivery& d = original_.delivery->delivery;
+    const Message& m = *original_->message;
     OutboxRow row;
     row.tenant = tenant_.name;
     row.topic = m.topic;
@@ -174,9 +205,9 @@ class Resend {
     row.schema_version = m.schema_version;
     row.expires_at = m.expires_at ? format_instant(*m.expires_at) : "";
     row.type_data = m.type_data;
-    row.channel = to_text(d.channel);
-    row.recipient = d.recipient;
-    row.contact = d.contact;
+    row.channel = to_text(wish_.channel);
+    row.recipient = told().recipient;
+    row.contact = original_->delivery ? told().contact : m.contact;
     row.template_key = chosen_.name;
     if (chosen_.name.empty()) {
       row.subject = m.subject;
@@ -189,7 +220,7 @@ class Resend {
   const Rules& rules_;
   const ResendWish& wish_;
   const Tenant& tenant_;
-  ListItem original_;
+  std::optional<ListItem> original_;
   Chosen chosen_;
 };
 

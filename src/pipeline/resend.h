@@ -23,14 +23,14 @@ struct ResendWish {
 };
 struct Resent {
   Admitted admitted = {};
-  RowId original = 0;            // the delivery that is told again
-  std::int64_t template_id = 0;  // of the store; 0: of the configuration file, or its own content
+  std::optional<RowId> original = {};  // the delivery that is told again; none: the channel is a new one for it
+  std::int64_t template_id = 0;        // of the store; 0: of the configuration file, or its own content
   std::string key = {};
   [[nodiscard]] bool repeated() const { return admitted.verdict != Admission::New; }
 };
 struct NotResent {
   enum class Why : std::uint8_t {
-    NothingTold,       // by this channel, to an address that is known
+    NothingTold,       // by any channel
     NoTemplate,        // none is active for what was told
     UnknownTemplate,   // the one that was asked for
     InactiveTemplate,  // the one that was asked for

@@ -17,6 +17,7 @@ struct CapabilityCard {
   bool gives_receipts = false;
   bool server_fault_is_refusal = false;  // 500/502/504 mean nothing was done
   bool leaves_process = true;            // sandbox and shim do not
+  bool asks_for_message_key = false;     // compose() wants to know the key that the producer gave the message
 };
 
 class Provider {

@@ -18,12 +18,15 @@ class Shim final : public Provider {
       if (const std::string_view word = trim(entry); !word.empty()) fail_on_.emplace_back(word);
     }
   }
-  [[nodiscard]] CapabilityCard card() const override { return {.honours_key = true, .leaves_process = false}; }
+  [[nodiscard]] CapabilityCard card() const override {
+    return {.honours_key = true, .leaves_process = false, .asks_for_message_key = !fail_on_.empty()};
+  }
   [[nodiscard]] Request compose(const Delivery& delivery, std::string_view provider_key, Instant) const override {
     // A fact's key, such as booking:42:booking.created:1, is what its deliveries' keys begin with.
     const std::string by_channel = fmt::format(":{}:", to_text(delivery.channel));
     const bool told_to_fail = std::any_of(fail_on_.begin(), fail_on_.end(), [&](const std::string& word) {
-      return word == delivery.type || word == delivery.key || delivery.key.starts_with(word + by_channel);
+      return word == delivery.type || word == delivery.message_key || word == delivery.key ||
+             delivery.key.starts_with(word + by_channel);
     });
     return LocalRequest{told_to_fail ? std::string{kFail} : "shim-" + std::string{provider_key}};
   }

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::string_view kMessages = "/api/v1/messages";
 
+Writing& writing_of(World& world) {
+  for (Tenant& tenant : world.rules.tenants) {
+    if (tenant.name == "acme") return tenant.writing;
+  }
+  throw std::logic_error("there is no acme");
+}
+
 struct Case {
   std::string body;
   int status;
@@ -305,6 +312,24 @@ TEST(Idempotency, TheSameKeyAndContentIsAnsweredWithTheFirst) {
   world.expand();
   EXPECT_EQ(world.post(kMessages, key, body, {{"idempotency-key", "k1"}}).at("id"), first.at("id"));
   EXPECT_EQ(world.stored(), 1U);
+}
+
+TEST(AcceptLanguageHeader, IsTheLocaleOfMessagesThatNameNone) {
+  World world;
+  const std::string key = world.key(Role::Operator);
+  const std::vector<Header> asking{{"accept-language", "en;q=0.1, de-CH;q=0.9, *;q=0.05, nonsense!"}};
+  const auto locale_of = [&](std::string_view body, const std::vector<Header>& headers) {
+    const Answer sent = world.post(kMessages, key, body, headers);
+    EXPECT_LT(sent.status, 300) << sent.body;
+    return world.get("/api/v1/notifications/" + sent.at("id"), key).at("locale");
+  };
+  EXPECT_EQ(locale_of(R"({"type":"a"})", asking), "null") << "this tenant names no locales to look it up in";
+  writing_of(world).locales = {"en-US", "de"};
+  EXPECT_EQ(locale_of(R"({"type":"a","idempotency_key":"k"})", asking), "de-CH, en, *");
+  EXPECT_EQ(locale_of(R"({"type":"a","idempotency_key":"k"})", {}), "de-CH, en, *") << "the same fact, asked for anew";
+  EXPECT_EQ(locale_of(R"({"type":"a","locale":"fr-CA"})", asking), "fr-CA");
+  EXPECT_EQ(locale_of(R"({"type":"a"})", {{"accept-language", "!!"}}), "null");
+  EXPECT_EQ(locale_of(R"({"type":"a"})", {}), "null");
 }
 
 TEST(Idempotency, TheSameKeyWithAnotherContentIsRefusedWithTheFirstId) {

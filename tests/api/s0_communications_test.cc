@@ -59,7 +59,7 @@ TEST_F(Portal, ALogHasEveryFieldOfWhatWasSent) {
       {"guestId", "678"},
       {"channel", "Email"},
       {"eventType", "booking.confirmed"},
-      {"toAddress", "ada@example.org"},
+      {"toAddress", mask_address("ada@example.org")},
       {"templateId", "null"},
       {"templateKey", "booking"},
       {"templateVersion", "1"},
@@ -85,6 +85,14 @@ TEST_F(Portal, AStoredTemplateIsNamedByItsNumber) {
   world.expand();
   EXPECT_EQ(logs().at("0.templateId"), made.at("id"));
   EXPECT_EQ(logs().at("0.idempotencyKey"), "12345:booking.confirmed:email:" + made.at("id"));
+}
+
+TEST_F(Portal, ALogShowsNobodyAWholeAddress) {
+  told();
+  world.expand();
+  for (const Role role : {Role::Viewer, Role::Operator, Role::Admin}) {
+    EXPECT_EQ(logs(role).at("0.toAddress"), mask_address("ada@example.org"));
+  }
 }
 
 TEST_F(Portal, ViewersSeeNoWholeAddress) {
@@ -270,6 +278,25 @@ TEST_F(Portal, TheOutboxHasPages) {
   const auto seen = walk("/ops/outbox?limit=2", "id");
   EXPECT_EQ(seen.size(), 6U);
   EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 6U);
+}
+
+TEST_F(Portal, WhatWaitsInTheOutboxIsOnMoreThanOnePageToo) {
+  for (int i = 0; i < 3; ++i) {
+    told(fmt::format(R"(,"version":"{}")", i));
+    world.expand();
+  }
+  for (int i = 10; i < 17; ++i) told(fmt::format(R"(,"version":"{}")", i));  // while no engine runs
+  for (const std::string query : {"?limit=2", "?limit=3", "?limit=7"}) {
+    const auto seen = walk("/ops/outbox" + query, "id");
+    EXPECT_EQ(seen.size(), 10U) << query;
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 10U) << query;
+  }
+  EXPECT_EQ(walk("/ops/outbox?status=Pending&limit=2", "id").size(), 7U);
+  const Answer first = get("/ops/outbox?limit=2");
+  world.expand();  // all of them have moved on
+  EXPECT_EQ(get(next(first)).at("0.id"), first.at("0.id")) << "nothing is passed over";
+  EXPECT_EQ(get("/ops/outbox?cursor=o").at("error.field"), "cursor");
+  EXPECT_EQ(get("/ops/outbox?cursor=o7fffffffffffffff").at("error.field"), "cursor");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_F(ManualResend, IsASecondDeliveryAndTheFirstStaysAsItIs) {
   const Answer after = logs();
   EXPECT_EQ(after.at("0.idempotencyKey"), "manual:12345:email:booking:r-1");
   EXPECT_EQ(after.at("0.messageId"), answer.at("id"));
-  EXPECT_EQ(after.at("0.toAddress"), "ada@example.org");
+  EXPECT_EQ(after.at("0.toAddress"), before.at("0.toAddress"));
   EXPECT_EQ(after.at("0.correlationId"), "c-1");
   EXPECT_EQ(after.at("0.status"), "Sent");
   EXPECT_EQ(after.at("1"), before.at("0")) << "the first is untouched";
@@ -153,10 +153,46 @@ TEST_F(ManualResend, WhatHasExpiredIsNotToldAgain) {
   EXPECT_EQ(resend(R"({"channel":"Email"})").code(), "EXPIRED");
 }
 
+TEST_F(ManualResend, IsPossibleHoweverOftenItWasDone) {
+  told();
+  for (int i = 0; i < 55; ++i) {
+    ASSERT_EQ(resend(R"({"channel":"Email"})").status, 202) << i;
+    world.expand();
+  }
+  EXPECT_EQ(resend(R"({"channel":"Email"})").status, 202) << "the first one is found behind all these";
+}
+
+TEST_F(ManualResend, ByAChannelThatIsNewForTheBookingTakesItsEvent) {
+  world.accepted(
+      R"({"type":"booking.confirmed","entity_id":"12345","payload":{"name":"Ada","phone":"+447700900123"}})");
+  world.expand();
+  EXPECT_EQ(resend(R"({"channel":"SMS"})").code(), "NOT_APPLICABLE") << "nobody wrote words for that";
+  const std::string sms = make_template("booking.confirmed", "SMS", "Booked, {{name}}");
+  const Answer answer = resend(R"({"channel":"SMS","requestId":"r-1"})");
+  ASSERT_EQ(answer.status, 202) << answer.body;
+  EXPECT_EQ(answer.at("resendOf"), "null");
+  EXPECT_EQ(answer.at("idempotencyKey"), fmt::format("manual:12345:sms:{}:r-1", sms));
+  world.expand();
+  EXPECT_EQ(look(answer.at("id")).at("deliveries.0.body"), "Booked, Ada");
+  EXPECT_EQ(look(answer.at("id")).at("deliveries.0.recipient"), "+447700900123");
+}
+
+TEST_F(ManualResend, WhoHadNoAddressThenIsToldOnceThereIsOne) {
+  world.accepted(R"({"type":"booking.confirmed","entity_id":"12345","contact":"ada","payload":{"name":"Ada"}})");
+  world.expand();
+  ASSERT_EQ(
+      world.put("/api/v1/contacts/ada", world.key(Role::Admin), R"({"addresses":{"email":"new@example.org"}})").status,
+      201);
+  const Answer answer = resend(R"({"channel":"Email"})");
+  ASSERT_EQ(answer.status, 202) << answer.body;
+  world.expand();
+  EXPECT_EQ(look(answer.at("id")).at("deliveries.0.recipient"), "new@example.org");
+}
+
 TEST_F(ManualResend, ThereMustBeSomethingToRepeat) {
   EXPECT_EQ(resend(R"({"channel":"Email"})").code(), "NOT_FOUND");
   told();
-  EXPECT_EQ(resend(R"({"channel":"WhatsApp"})").code(), "NOT_FOUND");
+  EXPECT_EQ(resend(R"({"channel":"WhatsApp"})").code(), "NOT_APPLICABLE");
   EXPECT_EQ(world.post(kResend, world.foreign_key(Role::Operator), R"({"channel":"Email"})").code(), "NOT_FOUND");
   EXPECT_EQ(world.post(kResend, world.key(Role::Ops), R"({"channel":"Email"})").at("error.field"), "tenant");
   EXPECT_EQ(world.post(std::string{kResend} + "?tenant=acme", world.key(Role::Ops), R"({"channel":"Email"})").status,

@@ -59,6 +59,7 @@ TEST_F(MessageTemplates, TheListIsFiltered) {
   EXPECT_EQ(get("?eventType=other").at("0.scopeId"), "10");
   EXPECT_EQ(get("?isActive=true").at("1.eventType"), "other");
   EXPECT_EQ(get("?isActive=true").at("2.id"), "<none>");
+  EXPECT_EQ(get("?eventType=&channel=&isActive=").at("2.eventType"), "other") << "nothing was chosen";
   EXPECT_EQ(get("?language=de-DE").body, "[]");
   EXPECT_EQ(get("?channel=pigeon").code(), "INVALID_PARAMETER");
   EXPECT_EQ(get("?isActive=1").code(), "INVALID_PARAMETER");

@@ -86,6 +86,71 @@ TEST_F(Recipients, GetNothingInsteadOfATextWithoutItsSecret) {
   EXPECT_EQ(late.deliveries[0].delivery.body, "");
 }
 
+TEST_F(Recipients, GetNoTextWithoutItsSecretBehindWhateverNameOrPartial) {
+  const auto compiled = [](std::string_view text) { return CompiledText::compile(text).value(); };
+  Message m = event(R"({"email":"own@example.org"})");
+  m.type = "reset";
+  struct Case {
+    std::string_view body;
+    DeliveryState bare;  // what becomes of a message that carries no box
+  };
+  for (const Case& c : std::vector<Case>{{"{{Secret.code}}", DeliveryState::Suppressed},
+                                         {"{{#SECRET}}{{code}}{{/SECRET}}", DeliveryState::Suppressed},
+                                         {"{{> foot}}", DeliveryState::Suppressed},
+                                         {"{{> outer}}", DeliveryState::Suppressed},
+                                         {"{{secretCode}}", DeliveryState::Queued},  // it may be a key of the payload
+                                         {"{{> theirs}}", DeliveryState::Queued}}) {
+    TemplateSet set;
+    set.add({.key = "reset", .type = "reset", .channel = Channel::Email, .texts = {{.body = compiled(c.body)}}});
+    ASSERT_TRUE(set.add_partial("", "outer", "", "{{> foot}}"));
+    ASSERT_TRUE(set.add_partial("acme", "foot", "", "Your code: {{secret.code}}"));
+    ASSERT_TRUE(set.add_partial("globex", "theirs", "", "Your code: {{secret.code}}"));
+    const auto made = [&] {
+      ExpandWith with{.rules = rules, .templates = set, .people = people, .now = now};
+      return postrider::expand(m, with, {0, 500}).deliveries.at(0);
+    };
+    m.sealed.clear();
+    EXPECT_EQ(made().placement.state, c.bare) << c.body;
+    m.sealed = "a box";
+    const bool asks = c.body != "{{> theirs}}";  // another tenant's partial is none of ours
+    EXPECT_EQ(made().delivery.rendering, asks ? Rendering::Late : Rendering::Early) << c.body;
+  }
+}
+
+TEST_F(Recipients, NobodyIsLeftWhateverEachChannelLacksAndTheMessageFails) {
+  const auto add = [&](Channel channel, std::string_view body) {
+    rules.templates.add(
+        {.key = "t", .type = "reset", .channel = channel, .texts = {{.body = CompiledText::compile(body).value()}}});
+  };
+  add(Channel::Email, "x");
+  add(Channel::Sms, "{{#deep}}{{#deep}}{{#deep}}{{#deep}}x{{/deep}}{{/deep}}{{/deep}}{{/deep}}");
+  std::string many = "1";
+  for (int i = 0; i < 100; ++i) many += ",1";
+  Message m = event(R"({"phone":"+4915112345678","deep":[)" + many + "]}");
+  m.type = "reset";
+  const Expansion out = expand(m);
+  ASSERT_EQ(out.deliveries.size(), 2U);
+  EXPECT_EQ(out.deliveries[0].placement.reason, Reason::NoRecipient);
+  EXPECT_EQ(out.deliveries[1].placement.reason, Reason::TemplateBroken);
+  EXPECT_EQ(out.state, MessageState::Failed) << "it can be replayed when either is mended";
+  EXPECT_EQ(out.reason, Reason::NoRecipient);
+  m.payload = R"({"email":"ann@example.org","deep":1})";
+  EXPECT_EQ(expand(m).state, MessageState::Expanded) << "one channel is left";
+}
+
+TEST_F(Recipients, FieldsAreFoundInEitherCaseOfLetters) {
+  rules.routes.front().list.clear();
+  rules.routes.front().cancel_when = {.field = "bookingStatus", .values = {"Cancelled"}};
+  const Message m = event(R"({"MAIL":"field@example.org","bookingstatus":"cancelled"})");
+  EXPECT_EQ(expand(m).state, MessageState::Cancelled) << "a database folds the names of its columns";
+  EXPECT_EQ(expand(m).detail, "bookingStatus is cancelled");
+  rules.routes.front().cancel_when = {};
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "field@example.org");
+  EXPECT_EQ(
+      expand(event(R"({"mail":"exact@example.org","MAIL":"other@example.org"})")).deliveries.at(0).delivery.recipient,
+      "exact@example.org");
+}
+
 TEST_F(Recipients, ComeFromTheAddressThenTheContactThenTheListThenTheFields) {
   Message m = event(R"({"who":"ada","mail":"field@example.org"})");
   m.recipient = "own@example.org";

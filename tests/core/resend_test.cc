@@ -87,6 +87,15 @@ TEST_F(Resend, AsksForTheRecordOfItsRoute) {
   EXPECT_EQ(needs_of(plain, rules).context, nullptr);
 }
 
+TEST_F(Resend, WithoutAnAddressOfItsOwnAsksItsRoute) {
+  rules.routes[0].context = ContextRule{.database = "app"};
+  Message m = resend();
+  m.recipient.clear();
+  const Expansion out = expand(m, R"({"email":"fresh@example.org"})");
+  EXPECT_EQ(out.deliveries.at(0).delivery.recipient, "fresh@example.org");
+  EXPECT_EQ(expand(m, R"({"guest":1})").reason, Reason::NoRecipient);
+}
+
 TEST_F(Resend, IsOnlyWhatSaysSoAboutAnEntity) {
   EXPECT_TRUE(resend().is_resend());
   Message m = resend();

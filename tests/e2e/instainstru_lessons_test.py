@@ -168,6 +168,22 @@ class Acceptance:
             self.delivery(engine, message, state="delivered", attempt_count=2)
         self.assertEqual(sorted(self.effects().values()), [1, 1, 1])
 
+    def test_failures_of_a_message_by_the_key_that_its_producer_gave_it(self):
+        # Whatever the key looks like: nothing in the delivery's own key is like it.
+        engine = self.start(environment=raise_on("week-7-first"))
+        fact = {"type": "availability.week_saved", "payload": {"instructorName": "Ines", "instructorEmail": "ines@example.org",
+                                                               "weekStart": WEEK, "slots": SLOTS}}
+        told = {key: engine.request("POST", "/api/v1/messages", {**fact, "idempotency_key": key})[1]["id"]
+                for key in ("week-7-first", "week-7-second")}
+        self.delivery(engine, told["week-7-second"], state="delivered", attempt_count=1)
+        found = self.delivery(engine, told["week-7-first"], state="retrying", attempt_count=1)
+        self.assertEqual(found["attempts"][0]["reason"]["code"], "shim_failure")
+        engine.stop()
+        engine = self.start()
+        engine.request("POST", "/api/v1/dispatch")
+        found = self.delivery(engine, told["week-7-first"], state="delivered", attempt_count=2)
+        self.assertIn("Mon 09:00", found["body"])
+
     def test_a_real_provider_gets_the_same_token_each_time(self):
         # Mail instead of the shim, by configuration alone. The server takes each first mail and hangs up: nobody knows, so it is repeated.
         tokens = []

@@ -236,6 +236,9 @@ class Shim(harness.Case):
                          [(f"booking:{n}:thing.happened:1:webhook:post", 1) for n in (42, 43)])
         self.assertEqual({each["key"].split(":")[1]: each["message_key"] for each in ledger}, {"42": "lesson-42", "43": None})
         self.assertTrue(all(each["sent_at"] and json.loads(each["body"]) for each in ledger))
+        self.assertEqual({(each["attempt_count"], each["last_sent_at"] == each["sent_at"], each["type"]) for each in ledger},
+                         {(1, True, "thing.happened")})
+        self.assertEqual([each["payload"] for each in ledger], [fact["payload"]] * 2)
         text = self.command("sandbox").stdout
         self.assertIn("(message lesson-42)", text)
         self.assertIn("1 call  webhook  thing.happened  booking:42:thing.happened:1:webhook:", text)

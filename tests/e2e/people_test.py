@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """People the whole way on both stores: contacts, lists, preferences, suppressions, quiet hours, and files of them."""
+import contextlib
 import csv
 import datetime
 import io
 import json
 import os
+import pty
+import subprocess
 import sys
 
 import harness
@@ -278,6 +281,26 @@ class Files:
         self.assertEqual(after, before)
         self.assertIn("3 rows, 0 of them new", self.command("contacts", "import", path, "--batch", "2").stdout)
         self.assertEqual(self.command("contacts", "export", "-").stdout.replace("\r\n", "\n"), text.replace("\r\n", "\n"))
+
+    def on_a_terminal(self, *arguments):
+        """What a command tells on the terminal that its stderr is."""
+        master, slave = pty.openpty()
+        done = subprocess.run([harness.BINARY, "--home", self.home, *arguments], stdout=subprocess.DEVNULL, stderr=slave, check=True, timeout=60)
+        os.close(slave)
+        self.assertEqual(done.returncode, 0)
+        text = b""
+        with contextlib.suppress(OSError):  # the other end is closed: that was all
+            while chunk := os.read(master, 4096):
+                text += chunk
+        os.close(master)
+        return text.decode()
+
+    def test_long_files_tell_how_far_they_are(self):
+        path = self.write("many.csv", "key,email\n" + "".join(f"c{i},c{i}@example.org\n" for i in range(2500)))
+        told = "\r1000 rows\r2000 rows\r2500 rows\r\n"
+        self.assertEqual(self.on_a_terminal("contacts", "import", path), told)
+        self.assertEqual(self.on_a_terminal("contacts", "export", path), told)
+        self.assertEqual(self.command("contacts", "export", path).stderr, "", "a pipe is no terminal")
 
     def test_an_import_is_all_or_none_and_says_where_it_is_wrong(self):
         good = "key,email,sms\nada,ada@example.org,+919876543210\n"

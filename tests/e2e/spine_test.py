@@ -200,7 +200,7 @@ class Spine:
         self.assertEqual((repeated.stdout.strip(), repeated.stderr.count("nothing new")), (again["id"], 1))
         self.assertEqual(self.notification(engine, first)["deliveries"][0]["attempt_count"], 1, "the first stays as it is")
         self.assertEqual([row[:2] for row in self.store.query("SELECT action, why, actor FROM postrider.audit")], [("resend", "asked")])
-        self.assertIn("nothing was written about b-8", self.command("resend", "b-8", "--channel", "webhook", code=1).stderr)
+        self.assertIn("nothing that could be sent again is known about b-8", self.command("resend", "b-8", "--channel", "webhook", code=1).stderr)
         self.assertIn("is not a channel", self.command("resend", "b-7", "--channel", "smoke", code=1).stderr)
 
     def test_an_expired_message_is_never_sent(self):

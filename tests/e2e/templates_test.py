@@ -119,6 +119,12 @@ class Templates:
             message = self.send(engine, **event, locale=wished)
             found = harness.wait_for("it is expanded", lambda: self.notification(engine, message)["deliveries"])
             self.assertEqual(found[0]["body"], body, wished)
+        for header, body in (("en;q=0.1, de-DE;q=0.9", "Guten Tag Ada"), ("DE-de-1996", "Guten Tag Ada"), ("de", "Dear Ada"), ("*", "Dear Ada"),
+                             ("de-DE;q=0, en", "Dear Ada"), ("", "Dear Ada")):
+            status, sent = engine.request("POST", "/api/v1/messages", event, headers={"accept-language": header})
+            self.assertEqual(status, 202, sent)
+            found = harness.wait_for("it is expanded", lambda: self.notification(engine, sent["id"])["deliveries"])
+            self.assertEqual(found[0]["body"], body, header)
         engine.request("PUT", f"/api/v1/templates/{made['id']}", {"texts": MADE["texts"][:1]})
         message = self.send(engine, **event, locale="de-DE")
         found = harness.wait_for("it is expanded", lambda: self.notification(engine, message)["deliveries"])
@@ -164,6 +170,28 @@ class Templates:
         self.assertIn("0 deactivated", self.command("templates", "apply", folder).stdout)
         self.assertIn("1 deactivated", self.command("templates", "apply", folder, "--prune").stdout)
         self.assertFalse(engine.request("GET", f"/api/v1/templates/{extra['id']}")[1]["active"])
+
+    def test_a_folder_that_prunes_a_partial_may_not_include_it(self):
+        engine = self.start()
+        self.make(engine, key="footer", type="", channel="partial", texts=[{"locale": "", "body": "bye"}])
+        folder = self.folder(english="Hi {{> footer}}")
+        done = self.command("templates", "apply", folder, "--prune", code=1)
+        self.assertIn('there is no partial "footer"', done.stdout)
+        self.assertTrue(all(t["active"] for t in engine.request("GET", "/api/v1/templates")[1]["templates"]))
+        self.assertIn("1 new", self.command("templates", "apply", folder).stdout)
+
+    def test_an_export_writes_all_files_or_none(self):
+        engine = self.start()
+        for key in ("a", "b", "c"):
+            self.make(engine, key=key, type=key, texts=[{"locale": "", "body": key}])
+        folder = pathlib.Path(self.home) / "out"
+        (folder / "b.email.any.tpl.new").mkdir(parents=True)
+        done = self.command("templates", "export", str(folder), code=1)
+        self.assertIn("cannot write", done.stderr)
+        self.assertEqual([each.name for each in folder.glob("*.tpl")], [])
+        (folder / "b.email.any.tpl.new").rmdir()
+        self.command("templates", "export", str(folder))
+        self.assertEqual(sorted(each.name for each in folder.iterdir()), [f"{key}.email.any.tpl" for key in "abc"])
 
     def test_what_is_exported_is_what_is_stored(self):
         engine = self.start()

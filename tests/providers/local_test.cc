@@ -42,6 +42,15 @@ TEST(Shim, AFactsKeyStandsForAllItsDeliveries) {
     EXPECT_EQ(send(*shim_that_fails_on(words), delivery).kind, OutcomeKind::Accepted) << words;
 }
 
+TEST(Shim, TheProducersKeyOfTheMessageIsAskedForAndCounts) {
+  Delivery delivery = delivery_on(Channel::Sms);
+  delivery.message_key = "avail:7:2026-03-09:week_saved:f631";
+  EXPECT_EQ(send(*shim_that_fails_on(delivery.message_key), delivery).kind, OutcomeKind::Transient);
+  EXPECT_EQ(send(*shim_that_fails_on("avail:7"), delivery).kind, OutcomeKind::Accepted);
+  EXPECT_TRUE(shim_that_fails_on("avail:7")->card().asks_for_message_key);
+  EXPECT_FALSE(shim_that_fails_on(" , ")->card().asks_for_message_key) << "nothing to compare it with";
+}
+
 TEST(Shim, AKeyCanNeverBeMistakenForTheWordToFail) {
   const auto shim = shim_that_fails_on("other");
   const Request request = shim->compose(delivery_on(Channel::Email), "fail", kNow);

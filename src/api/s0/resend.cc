@@ -107,8 +107,7 @@ ApiError not_resent(Worker& worker, const NotResent& why, Channel channel) {
   switch (why.why) {
     case NotResent::Why::NothingTold:
       return {.code = ApiErrorCode::NotFound,
-              .message = fmt::format("Nothing was written about this booking by {} to an address that is known.",
-                                     word_of(channel))};
+              .message = "Nothing that could be sent again is known about this booking."};
     case NotResent::Why::NoTemplate:
       return {.code = ApiErrorCode::NotApplicable,
               .message = fmt::format("No template for {} by {} is active; name one, or activate one.", why.type,
@@ -133,7 +132,7 @@ HttpOut resent_answer(const Resent& resent, const ResendWish& wish) {
   json.key("templateId");
   resent.template_id != 0 ? json.value(resent.template_id) : json.null();
   json.member("idempotencyKey", resent.key);
-  json.member("resendOf", std::to_string(resent.original));
+  text_or_null(json, "resendOf", resent.original ? std::to_string(*resent.original) : "");
   json.member("status", "Pending").member("duplicate", resent.repeated());
   json.end_object();
   return json_answer(json.take(), resent.repeated() ? 200 : 202);

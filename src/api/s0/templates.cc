@@ -93,16 +93,20 @@ Answered row_answer(TemplateRequest& r, const TemplateRequest::Saved& saved, std
 
 /// The template of the same event, channel and scope that is there already, in whatever languages.
 std::variant<std::optional<StoredTemplate>, ApiError> find_same(TemplateRequest& r, const TemplateSource& source) {
-  const auto found = r.store().templates({.tenant = r.tenant(), .type = source.type, .channel = source.channel});
-  if (!found) return r.failed(found.error());
-  for (const StoredTemplate& each : *found) {
-    const TemplateSource known = source_of(each, r.rules());
-    const bool named = source.key.empty() || source.key == known.key;
-    if (known.tenant == source.tenant && known.scope_type == source.scope_type && known.scope_id == source.scope_id &&
-        named)
-      return std::optional{each};
+  TemplateFilter filter{.tenant = r.tenant(), .type = source.type, .channel = source.channel};
+  for (;;) {
+    const auto page = r.store().templates(filter);
+    if (!page) return r.failed(page.error());
+    for (const StoredTemplate& each : *page) {
+      filter.after = each.id;
+      const TemplateSource known = source_of(each, r.rules());
+      const bool named = source.key.empty() || source.key == known.key;
+      if (named && known.tenant == source.tenant && known.scope_type == source.scope_type &&
+          known.scope_id == source.scope_id)
+        return std::optional{each};
+    }
+    if (page->size() < filter.count_max) return std::optional<StoredTemplate>{};
   }
-  return std::optional<StoredTemplate>{};
 }
 
 }  // namespace
@@ -111,14 +115,15 @@ Answered list_message_templates(const ApiParts& parts, Worker& worker, const Api
   TemplateRequest r{parts, worker, request};
   if (auto wrong = r.open({"tenant", "eventType", "channel", "isActive", "language"})) return std::move(*wrong);
   TemplateFilter filter{.tenant = r.tenant(), .type = r.query().text("eventType")};
-  if (const std::string* channel = r.query().find("channel")) {
-    filter.channel = channel_of(*channel);
+  // The portal sends its parameters empty where nothing is chosen.
+  if (const std::string channel = r.query().text("channel"); !channel.empty()) {
+    filter.channel = channel_of(channel);
     if (!filter.channel) return wrong_parameter("channel", fmt::format("must be one of {}", kChannelWords));
   }
-  if (const std::string* active = r.query().find("isActive")) {
-    if (!equal_ignoring_case(*active, "true") && !equal_ignoring_case(*active, "false"))
+  if (const std::string active = r.query().text("isActive"); !active.empty()) {
+    if (!equal_ignoring_case(active, "true") && !equal_ignoring_case(active, "false"))
       return wrong_parameter("isActive", "must be true or false");
-    filter.active = equal_ignoring_case(*active, "true");
+    filter.active = equal_ignoring_case(active, "true");
   }
   const std::string language = r.query().text("language");
   JsonWriter json;

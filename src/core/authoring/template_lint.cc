@@ -37,6 +37,26 @@ class PartialGraph {
       return (each->tenant.empty() || each->tenant == tenant) && has_locale(*each, locale);
     });
   }
+  /// What the partial names, in the text that this tenant and locale would include.
+  [[nodiscard]] std::vector<Placeholder> names_in(std::string_view tenant, std::string_view name,
+                                                  std::string_view locale) const {
+    const auto found = partials_.find(name);
+    if (found == partials_.end()) return {};
+    const TextSource* closest = nullptr;
+    int best = -1;
+    for (const TemplateSource* each : found->second) {
+      if (!each->tenant.empty() && each->tenant != tenant) continue;
+      for (const TextSource& text : each->texts) {
+        if (!text.locale.empty() && text.locale != locale) continue;
+        const int close = (each->tenant.empty() ? 0 : 2) + (text.locale.empty() ? 0 : 1);
+        if (close > best) closest = &text;
+        best = std::max(best, close);
+      }
+    }
+    if (closest == nullptr) return {};
+    const auto compiled = CompiledText::compile(closest->body, CompiledText::Use::Partial);
+    return compiled ? compiled->placeholders() : std::vector<Placeholder>{};
+  }
 
   enum class Through : std::uint8_t { Everything, NoSections };
   /// Whether including `name` leads to including it again.
@@ -167,10 +187,30 @@ class Linter {
         if (!partials_.has(source_.tenant, p.name, text.locale))
           find_in(text, part, p.line + further,
                   {.kind = FindingKind::MissingPartial, .text = fmt::format("there is no partial \"{}\"", p.name)});
+        std::set<std::string> open;
+        if (known_.judges()) check_included(text, part, p, p.line + further, open);
       } else if (known_.judges() && !known_.knows(p)) {
         find_in(text, part, p.line + further,
                 {.kind = FindingKind::UnknownPlaceholder,
                  .text = fmt::format("\"{}\" is no key of {}", p.name, source_.type)});
+      }
+    }
+  }
+
+  // A partial has no event of its own: what it names must be a key of each event whose template includes it.
+  void check_included(const TextSource& text, std::string_view part, const Placeholder& included, std::size_t line,
+                      std::set<std::string>& open) {
+    if (!open.insert(included.name).second) return;
+    std::set<std::string> told;
+    for (Placeholder p : partials_.names_in(source_.tenant, included.name, text.locale)) {
+      if (p.section.empty()) p.section = included.section;
+      if (p.kind == Placeholder::Kind::Partial) {
+        check_included(text, part, p, line, open);
+      } else if (!known_.knows(p) && told.insert(p.name).second) {
+        find_in(text, part, line,
+                {.kind = FindingKind::UnknownPlaceholder,
+                 .text = fmt::format("\"{}\", in the partial \"{}\", is no key of {}", p.name, included.name,
+                                     source_.type)});
       }
     }
   }

@@ -193,6 +193,22 @@ TEST_F(Lint, PartialsMustBeThere) {
   EXPECT_EQ(said({entry("{{> footer}}")}, {german}), "there is no partial \"footer\"");
 }
 
+TEST_F(Lint, WhatAPartialNamesMustBeAKeyOfTheEventThatIncludesIt) {
+  EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "{{guest.name}} {{guestNmae}}")}),
+            "\"guestNmae\", in the partial \"footer\", is no key of booking.made");
+  EXPECT_EQ(
+      said({entry("{{> outer}}")}, {partial("outer", "{{> footer}}"), partial("footer", "{{nobody}}{{> outer}}")}),
+      "\"nobody\", in the partial \"footer\", is no key of booking.made");
+  EXPECT_EQ(
+      said({entry("{{#rooms}}{{> room}}{{/rooms}}")}, {partial("room", "{{title}} {{#rooms}}{{title}}{{/rooms}}")}),
+      "");
+  TemplateSource common = partial("footer", "{{nobody}}");
+  common.tenant.clear();
+  EXPECT_EQ(said({entry("{{> footer}}")}, {common, partial("footer", "bye")}), "") << "the tenant's own is the one";
+  route().keys.clear();
+  EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "{{nobody}}")}), "") << "nobody said what there is";
+}
+
 TEST_F(Lint, PartialsThatIncludeThemselves) {
   const std::vector<TemplateSource> endless{partial("a", "{{> b}}"), partial("b", "{{> a}}")};
   const auto findings = find(endless);
