@@ -65,8 +65,6 @@ class TemplateSet {
   /// The active template that a message names, by the same order.
   [[nodiscard]] const Template* by_key(std::string_view tenant, std::string_view key, Channel channel,
                                        const EventScopes& scopes) const;
-  /// Whether any template, active or not, has this key for the tenant; its channels, for a message that names none.
-  [[nodiscard]] std::vector<Channel> channels_of(std::string_view tenant, std::string_view key) const;
   [[nodiscard]] const Template* by_id(std::int64_t id) const;
   [[nodiscard]] const Partials* partials(std::string_view tenant, std::string_view locale) const;
   [[nodiscard]] const std::vector<Template>& all() const { return templates_; }

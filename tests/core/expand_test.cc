@@ -540,6 +540,16 @@ TEST(ExpandWebhook, WithoutATemplateTheEventItselfIsTheBody) {
   EXPECT_EQ(body->root().find_path("data.name")->text(), "Ann");
 }
 
+TEST(ExpandWebhook, AnEventThatIsTooLargeWithItsFrameIsSuppressed) {
+  World world;
+  world.message.payload = R"({"name":")" + std::string(kContentBytesMax - 20, 'x') + R"("})";
+  world.posts_to("https://example.org/hook").routes({});
+  const NewDelivery made = world.expand().deliveries.at(0);
+  EXPECT_EQ(made.placement.state, DeliveryState::Suppressed);
+  EXPECT_EQ(made.placement.reason, Reason::ContentTooLarge);
+  EXPECT_TRUE(made.delivery.body.empty());
+}
+
 TEST(ExpandWebhook, AConfiguredUrlIsNotReplacedByAPayloadFieldThatNoRouteNames) {
   World world;
   world.message.payload = R"({"url":"https://attacker.example/"})";
