@@ -30,6 +30,15 @@ RenderOptions options_for(const Author& author, const LocalText& text) {
   return options;
 }
 
+// PostgreSQL cannot keep a NUL in a text, and one such row would hold up its whole batch. A subject is one short line,
+// whatever the data says.
+void tidy(Content& content) {
+  for (std::string* part : {&content.body, &content.html}) std::replace(part->begin(), part->end(), '\0', ' ');
+  if (has_control(content.subject)) content.subject = printable(content.subject);
+  if (content.subject.size() > kTextFieldBytesMax * 4)
+    content.subject = excerpt(content.subject, kTextFieldBytesMax * 4);
+}
+
 }  // namespace
 
 std::variant<Content, Unwritable> write_content(const Template& content, JsonView data, const Author& author) {
@@ -59,21 +68,14 @@ std::variant<Content, Unwritable> write_content(const Template& content, JsonVie
   warn(out, "no value for", missing);
   warn(out, "not formatted:", unformatted);
   out.warnings = excerpt(out.warnings, kExcerptBytesMax);
-  if (auto refused = make_sendable(out)) return std::move(*refused);
+  tidy(out);  // The renderer saw to the size.
   return out;
 }
 
 std::optional<Unwritable> make_sendable(Content& content) {
-  // PostgreSQL cannot keep a NUL in a text, and one such row would hold up its whole batch.
-  for (std::string* part : {&content.body, &content.html}) std::replace(part->begin(), part->end(), '\0', ' ');
-  // A subject is one line, whatever the data says.
-  if (has_control(content.subject)) content.subject = printable(content.subject);
-  if (content.subject.size() > kTextFieldBytesMax * 4)
-    content.subject = excerpt(content.subject, kTextFieldBytesMax * 4);
-  if (content.body.size() > kContentBytesMax || content.html.size() > kContentBytesMax) {
-    return Unwritable{Reason::ContentTooLarge, fmt::format("more than {} bytes", kContentBytesMax)};
-  }
-  return std::nullopt;
+  tidy(content);
+  if (content.body.size() <= kContentBytesMax) return std::nullopt;
+  return Unwritable{Reason::ContentTooLarge, fmt::format("more than {} bytes", kContentBytesMax)};
 }
 
 std::string locale_for(const Tenant& tenant, const Contact* contact, std::string_view wished) {

@@ -33,7 +33,8 @@ struct Author {  // for whom, and by whose settings
 /// The text of `content` in this locale, filled with `data`.
 std::variant<Content, Unwritable> write_content(const Template& content, JsonView data, const Author& author);
 
-/// Keeps to what can be stored and sent: no NUL, a subject of one line, parts of bounded size.
+/// A message's own content, which no template wrote, kept to what can be stored and sent: no NUL, a subject of one
+/// line, a body of bounded size.
 std::optional<Unwritable> make_sendable(Content& content);
 
 /// The locale for a person (null: nobody known) of what `wished` (a language tag, or an Accept-Language header) asks.

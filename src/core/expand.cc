@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kBuiltInWebhookTemplate =
     "event";  // posts the event itself where no template says otherwise
 constexpr JsonLimits kDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
+constexpr std::string_view kTooMuchData = "payload, record and contact together cannot be read";
 
 // One thing to make: a template (or the message's own content) for one recipient.
 struct Plan {
@@ -56,8 +57,12 @@ class Expander {
     if (!payload) return fail(Reason::InvalidPayload, payload.error().text);
     data_ = payload->root();
     route_ = rules_.route(message_.tenant_name, message_.type);
-    auto merged = merge_record();
-    if (merged) data_ = merged->root();
+    std::optional<JsonDocument> merged;
+    if (!with_.record.empty()) {
+      merged = merge({.payload = message_.payload, .record = with_.record});
+      if (!merged) return fail(Reason::InvalidPayload, std::string{kTooMuchData});
+      data_ = merged->root();
+    }
     if (auto refused = judge_event()) return std::move(*refused);
     if (auto refused = message_.is_direct() ? plan_direct() : plan_event()) return std::move(*refused);
     Expansion out;
@@ -76,10 +81,8 @@ class Expander {
             .detail = std::move(detail)};
   }
 
-  std::optional<JsonDocument> merge_record() {
-    if (with_.record.empty()) return std::nullopt;
-    merged_ = merged_data({.payload = message_.payload, .record = with_.record});
-    auto parsed = JsonDocument::parse(merged_, kDataLimits);
+  static std::optional<JsonDocument> merge(const TemplateData& parts) {
+    auto parsed = JsonDocument::parse(merged_data(parts), kDataLimits);
     if (!parsed) return std::nullopt;
     return std::move(*parsed);
   }
@@ -170,22 +173,24 @@ class Expander {
     const auto templates = with_.templates.for_event(message_.tenant_name, message_.type, scopes_);
     if (route_ == nullptr && templates.empty()) return fail(Reason::NoRoute, fmt::format("type \"{}\"", message_.type));
     if (auto refused = find_contact(contact_key())) return refused;
+    bool written = false;  // Something is to be written, to whomever.
     for (const Template* content : templates) {
       const RecipientSource* source = source_for(content->channel);
       // A route that lists its recipients says which channels it uses; a template for another one is not for this
       // route.
       if (source == nullptr && route_ != nullptr && !route_->recipients.empty()) continue;
+      written = true;
       if (auto refused = plan_recipients(content, content->channel, source)) return refused;
     }
     if (const RecipientSource* hook = source_for(Channel::Webhook); hook != nullptr || wants_fixed_webhook()) {
       const bool has_template = std::any_of(templates.begin(), templates.end(),
                                             [](const Template* t) { return t->channel == Channel::Webhook; });
       if (!has_template) {
+        written = true;
         if (auto refused = plan_recipients(nullptr, Channel::Webhook, hook)) return refused;
       }
     }
-    if (plans_.empty() && !with_.members)
-      return fail(Reason::TemplateNotFound, fmt::format("type \"{}\"", message_.type));
+    if (!written) return fail(Reason::TemplateNotFound, fmt::format("type \"{}\"", message_.type));
     return std::nullopt;
   }
 
@@ -270,7 +275,6 @@ class Expander {
       const Contact* contact = with_.people.contact(message_.tenant, member.contact);
       const std::string_view address = contact != nullptr ? contact->address(channel) : std::string_view{};
       plans_.push_back({content, channel, std::string{address}, true, contact});
-      if (address.empty()) plans_.back().recipient = "";
     }
     return std::nullopt;
   }
@@ -383,7 +387,11 @@ class Expander {
     const std::string_view zone = plan.contact != nullptr ? plan.contact->timezone : std::string_view{};
     const Author author{rules_, with_.templates, *tenant_, route_, d.channel, d.locale, zone};
     std::optional<JsonDocument> own_data;
-    if (plan.contact != nullptr) own_data = data_for(*plan.contact);
+    if (plan.contact != nullptr) {
+      const std::string known = contact_data(*plan.contact);
+      own_data = merge({.payload = message_.payload, .record = with_.record, .contact = known});
+      if (!own_data) return suppress(made, {Reason::InvalidPayload, std::string{kTooMuchData}});
+    }
     auto written = write_content(*plan.content, own_data ? own_data->root() : data_, author);
     if (const auto* refused = std::get_if<Unwritable>(&written)) return suppress(made, *refused);
     take(made.delivery, std::get<Content>(std::move(written)));
@@ -394,14 +402,6 @@ class Expander {
     if (route_ != nullptr && route_->rendering == Rendering::Late) return true;
     // What waits is written from the record as it is then.
     return route_ != nullptr && route_->context && made.placement.state == DeliveryState::Retrying;
-  }
-
-  std::optional<JsonDocument> data_for(const Contact& contact) {
-    const std::string known = contact_data(contact);
-    merged_ = merged_data({.payload = message_.payload, .record = with_.record, .contact = known});
-    auto parsed = JsonDocument::parse(merged_, kDataLimits);
-    if (!parsed) return std::nullopt;
-    return std::move(*parsed);
   }
 
   void fill_without_template(NewDelivery& made) {
@@ -460,7 +460,6 @@ class Expander {
   const Tenant* tenant_ = nullptr;
   const Route* route_ = nullptr;
   const Contact* contact_ = nullptr;
-  std::string merged_;
   JsonView data_;
   EventScopes scopes_;
   std::optional<Instant> due_at_;

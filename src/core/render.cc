@@ -178,14 +178,18 @@ class Renderer {
       case FormatKind::Currency:
         if (!read_currency(program, format, request)) return false;
         return read_number(value) && append(request);
-      case FormatKind::Plural: return read_number(value) && write_plural(program, format);
+      case FormatKind::Plural:
+        if (!read_number(value)) return false;
+        write_plural(program, format);
+        return true;
     }
     POSTRIDER_DIE("a FormatKind outside its enum");
   }
 
+  // A text comes here only where dates have a format of their own.
   bool write_plain(JsonView value) {
     const auto text = value.text();
-    if (text && !options_.date_format.empty() && parse_written_time(*text)) {
+    if (text && parse_written_time(*text)) {
       return write_time(asked(FormatKind::Date, options_.date_format), value);
     }
     value.append_spoken(scratch_);
@@ -211,7 +215,7 @@ class Renderer {
     return true;
   }
 
-  bool write_plural(const Program& program, const Format& format) {
+  void write_plural(const Program& program, const Format& format) {
     steps_ += kFormatSteps;
     const std::string_view wanted = options_.formatter == nullptr
                                         ? std::string_view{number_ == "1" ? "one" : "other"}
@@ -233,7 +237,6 @@ class Renderer {
         scratch_ += number_;
       }
     }
-    return true;
   }
 
   // A JSON number, or a text of digits: amounts of money travel as texts so that no digit is lost.

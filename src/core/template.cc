@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace postrider {
@@ -89,22 +90,20 @@ Result<Done> TemplateSet::add_partial(std::string_view tenant, std::string_view 
   std::sort(askers.begin(), askers.end());
   askers.erase(std::unique(askers.begin(), askers.end()), askers.end());
   partials_.clear();
-  for (const Name& asker : askers) {
-    POSTRIDER_TRY(set, partials_for(asker));
-    partials_.emplace(asker, std::move(set));
-  }
+  for (const Name& asker : askers) partials_.emplace(asker, partials_for(asker));
   return Done{};
 }
 
 // Every (tenant, locale) that may ask gets the whole set: the common texts first, then what is closer to it.
-Result<TemplateSet::PartialSet> TemplateSet::partials_for(const Name& asker) const {
+TemplateSet::PartialSet TemplateSet::partials_for(const Name& asker) const {
   PartialSet set;
   std::map<std::string_view, const PartialText*> chosen;
-  for (const bool own_tenant : {false, true}) {
-    for (const bool own_locale : {false, true}) {
+  for (const std::string_view whose : {std::string_view{}, std::string_view{asker.first}}) {
+    for (const std::string_view where : {std::string_view{}, std::string_view{asker.second}}) {
       for (const PartialText& p : partial_texts_) {
-        if (p.tenant != (own_tenant ? asker.first : "") || p.locale != (own_locale ? asker.second : "")) continue;
-        POSTRIDER_TRY_DONE(set.texts.add(p.name, p.text));
+        if (p.tenant != whose || p.locale != where) continue;
+        const auto added = set.texts.add(p.name, p.text);
+        POSTRIDER_CHECK(added);  // It compiled when it came.
         set.secrets[p.name] = p.secret;
         chosen[p.name] = &p;
       }
@@ -195,19 +194,6 @@ const Template* TemplateSet::by_key(std::string_view tenant, std::string_view ke
     if (best != nullptr) return best;
   }
   return nullptr;
-}
-
-std::vector<Channel> TemplateSet::channels_of(std::string_view tenant, std::string_view key) const {
-  std::vector<Channel> out;
-  for (const std::string_view owner : {tenant, std::string_view{}}) {
-    const auto found = by_key_.find({std::string{owner}, std::string{key}});
-    if (found == by_key_.end()) continue;
-    for (const std::size_t i : found->second) {
-      const Channel channel = templates_[i].channel;
-      if (std::find(out.begin(), out.end(), channel) == out.end()) out.push_back(channel);
-    }
-  }
-  return out;
 }
 
 const Template* TemplateSet::by_id(std::int64_t id) const {

@@ -68,8 +68,6 @@ class TemplateSet {
   /// The active template that a message names, by the same order.
   [[nodiscard]] const Template* by_key(std::string_view tenant, std::string_view key, Channel channel,
                                        const EventScopes& scopes) const;
-  /// Whether any template, active or not, has this key for the tenant; its channels, for a message that names none.
-  [[nodiscard]] std::vector<Channel> channels_of(std::string_view tenant, std::string_view key) const;
   [[nodiscard]] const Template* by_id(std::int64_t id) const;
   [[nodiscard]] const Partials* partials(std::string_view tenant, std::string_view locale) const;
   /// Of a template with the partials that it includes for this tenant in this locale.
@@ -93,7 +91,7 @@ class TemplateSet {
     Partials texts = {};
     std::map<std::string, SecretUse, std::less<>> secrets = {};  // with what each of them includes
   };
-  [[nodiscard]] Result<PartialSet> partials_for(const Name& asker) const;
+  [[nodiscard]] PartialSet partials_for(const Name& asker) const;
   [[nodiscard]] const PartialSet* find_partials(std::string_view tenant, std::string_view locale) const;
 
   std::vector<Template> templates_;

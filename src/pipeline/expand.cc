@@ -99,8 +99,11 @@ ExpandedMessage ExpandStage::give_up(Instant now, const OutboxRow& row) {
 }
 
 std::vector<ExpandedMessage> ExpandStage::decide(Instant now, std::span<const OutboxRow> rows) {
-  if (rows.size() == 1 && refused_alone_ >= kRefusalsMax) return {give_up(now, rows.front())};
   std::vector<ExpandedMessage> out;
+  if (rows.size() == 1 && refused_alone_ >= kRefusalsMax) {
+    out.push_back(give_up(now, rows.front()));
+    return out;
+  }
   out.reserve(rows.size());
   for (const OutboxRow& row : rows) out.push_back(read_one(now, row));
   expand_all(now, out);
@@ -254,8 +257,8 @@ std::vector<ExpandWork> ExpandStage::next_together() {
   if (rule == nullptr || !rule->sql.for_many()) return together;
   std::deque<ExpandWork> others;
   for (ExpandWork& each : begun_) {
-    const bool same = needs_of(each.message, parts_.rules).context == rule &&
-                      each.message.tenant_name == together.front().message.tenant_name;
+    const ContextRule* its_rule = needs_of(each.message, parts_.rules).context;
+    const bool same = its_rule == rule && each.message.tenant_name == together.front().message.tenant_name;
     same ? together.push_back(std::move(each)) : others.push_back(std::move(each));
   }
   begun_ = std::move(others);
@@ -270,8 +273,11 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
     for (const ExpandWork& each : together) {
       asks.push_back({each.message.tenant_name, each.message.entity_id, each.message.payload});
     }
-    records = parts_.context != nullptr ? parts_.context->load(*rule, asks)
-                                        : std::vector<ContextRecord>(together.size(), RecordFailed{"no database"});
+    if (parts_.context != nullptr) {
+      records = parts_.context->load(*rule, asks);
+    } else {
+      records.assign(together.size(), RecordFailed{"no database"});
+    }
   }
   ExpandReport all;
   for (std::size_t i = 0; i < together.size(); ++i) {
@@ -313,8 +319,8 @@ Result<Done> ExpandStage::put_off(Instant now) {
     const auto& [failed, reason, why, lasting] = failed_.back();
     Result<Done> done = Done{};
     if (lasting || failed.lease.attempt >= policy.attempts_max) {
-      const ExpandChunk end{
-          .cursor = failed.cursor, .finished = true, .state = MessageState::Failed, .reason = reason, .detail = why};
+      ExpandChunk end{.cursor = failed.cursor, .finished = true, .state = MessageState::Failed, .reason = reason};
+      end.detail = why;
       if (auto ended = parts_.store.expand_chunk(now, failed.lease, end); !ended) done = ended.error();
     } else {
       const Duration wait = retry_delay(policy, std::max(1, failed.lease.attempt), 0);
@@ -365,8 +371,10 @@ Result<ExpandChunk> ExpandStage::make_list_chunk(Instant now, const ExpandWork& 
                        .detail = std::move(detail)};
   };
   const Instant as_of = work.as_of.value_or(now);
-  const std::size_t templates =
-      m.is_direct() ? 1 : std::max<std::size_t>(1, catalog_.templates().for_event(m.tenant_name, m.type, {}).size());
+  std::size_t templates = 1;
+  if (!m.is_direct()) {
+    templates = std::max(templates, catalog_.templates().for_event(m.tenant_name, m.type, {}).size());
+  }
   const MemberRange range{.as_of = as_of,
                           .after = static_cast<std::int64_t>(work.cursor),
                           .count_max = std::max<std::size_t>(1, kDeliveriesPerExpansionMax / templates)};

@@ -17,9 +17,11 @@ namespace {
 constexpr JsonLimits kLateDataLimits{.bytes_max = 4 * kPayloadBytesMax, .depth_max = kJsonDepthMax + 2};
 constexpr std::size_t kSecretWordMin = 4;  // shorter ones would blacken innocent words of an answer
 
+// What an operator had sent again is told as the event's route says.
+bool goes_by_route(const Message& message) { return !message.is_direct() || message.is_resend(); }
+
 const ContextRule* rule_of(const LateDelivery& late, const Rules& rules) {
-  if (late.delivery.rendering == Rendering::Early) return nullptr;
-  if (late.message.is_direct() && !late.message.is_resend()) return nullptr;
+  if (late.delivery.rendering == Rendering::Early || !goes_by_route(late.message)) return nullptr;
   const Route* route = rules.route(late.message.tenant_name, late.message.type);
   return route != nullptr && route->context ? &*route->context : nullptr;
 }
@@ -155,7 +157,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     const auto document = JsonDocument::parse(data, kLateDataLimits);
     if (!document) {
       answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
-    } else if (auto because = route != nullptr && (!m.is_direct() || m.is_resend()) && !canary("late_cancel_ignored")
+    } else if (auto because = route != nullptr && goes_by_route(m) && !canary("late_cancel_ignored")
                                   ? cancelled_because(route->cancel_when, document->root())
                                   : std::nullopt) {
       answer = NotToBeSent{DeliveryState::Cancelled, Reason::CancelledByCondition, std::move(*because)};

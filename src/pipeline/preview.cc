@@ -20,9 +20,9 @@ std::vector<std::string> one_by_one(std::string_view warnings) {
 }
 
 // A provider's parameters are single values: they are written as a text would be.
-void write_params(Preview& out, const LocalText& text, JsonView data, const PreviewRequest& request) {
-  RenderOptions options{.formatter = request.rules.formatter, .locale = out.locale};
-  options.zone = request.timezone.empty() ? std::string_view{request.tenant.writing.timezone} : request.timezone;
+void write_params(Preview& out, const LocalText& text, JsonView data, const Author& author) {
+  RenderOptions options{.formatter = author.rules.formatter, .locale = out.locale};
+  options.zone = author.timezone.empty() ? std::string_view{author.tenant.writing.timezone} : author.timezone;
   for (const auto& [name, compiled] : text.provider_params) {
     auto rendered = compiled.render(data, options);
     out.provider_params.emplace_back(name, rendered ? std::move(rendered->text) : std::string{});
@@ -55,7 +55,7 @@ Result<Preview> preview(const StoredTemplate& content, const PreviewRequest& req
   out.content = std::get<Content>(std::move(written));
   out.warnings = one_by_one(out.content.warnings);
   out.provider_template = (*text)->provider_template;
-  write_params(out, **text, data->root(), request);
+  write_params(out, **text, data->root(), author);
   if (content.channel == Channel::Sms) out.sms = sms_size(out.content.body);
   return out;
 }

@@ -540,6 +540,13 @@ TEST(ExpandWebhook, WithoutATemplateTheEventItselfIsTheBody) {
   EXPECT_EQ(body->root().find_path("data.name")->text(), "Ann");
 }
 
+TEST(ExpandWebhook, AnEventThatIsTooLargeWithItsFrameIsSuppressed) {
+  World world;
+  world.message.payload = R"({"name":")" + std::string(kContentBytesMax - 20, 'x') + R"("})";
+  const NewDelivery made = world.posts_to("https://example.org/hook").routes({}).expand().deliveries.at(0);
+  EXPECT_EQ(std::pair(made.placement.reason, made.delivery.body), std::pair(Reason::ContentTooLarge, std::string{}));
+}
+
 TEST(ExpandWebhook, AConfiguredUrlIsNotReplacedByAPayloadFieldThatNoRouteNames) {
   World world;
   world.message.payload = R"({"url":"https://attacker.example/"})";

@@ -40,6 +40,9 @@ TEST(Formatters, GetValueArgumentLocaleAndZone) {
   EXPECT_EQ(render("{{m | number:#,##0.00}}", data, kOptions).text, "<3 12.30 '#,##0.00' de Z>");
   EXPECT_EQ(render("{{m | currency:EUR}}", data, kOptions).text, "<4 12.30 'EUR' de Z>");
   EXPECT_EQ(render("{{m | currency:c}}", data, kOptions).text, "<4 12.30 'USD' de Z>") << "the code can be in the data";
+  const std::string_view deep = R"({"m":"-12.30","cur":"INR","P":{"c":"EUR"}})";
+  EXPECT_EQ(render("{{m | currency:cur}}", deep, kOptions).text, "<4 -12.30 'INR' de Z>") << "small letters are a key";
+  EXPECT_EQ(render("{{m | currency:P.c}}", deep, kOptions).text, "<4 -12.30 'EUR' de Z>");
 }
 
 TEST(Formatters, WorkOnTheNameAsItIsFound) {
@@ -71,7 +74,9 @@ TEST(Formatters, LeaveAValueThatIsNotOfTheirKindAsItIsAndSaySo) {
            Odd{"{{v | number}}", R"("1,5")", "1,5"},
            Odd{"{{v | number}}", R"("-")", "-"},
            Odd{"{{v | number}}", R"("1.")", "1."},
+           Odd{"{{v | number}}", R"(".5")", ".5"},
            Odd{"{{v | number}}", "[1]", "[1]"},
+           Odd{"{{v | currency:EUR}}", R"("a few")", "a few"},
            Odd{"{{v | number:broken}}", "1", "1"},
            Odd{"{{v | currency:nothing}}", "1", "1"},
            Odd{"{{v | plural:other=x}}", R"("many")", "many"},
@@ -83,10 +88,23 @@ TEST(Formatters, LeaveAValueThatIsNotOfTheirKindAsItIsAndSaySo) {
   }
 }
 
+TEST(Formatters, ACodeThatNoFormatterKnowsLeavesTheAmountAsItIs) {
+  const Rendered out = render("{{v | currency:cur}}", R"({"v":1,"cur":"broken"})", kOptions);
+  EXPECT_EQ(out.text, "1");
+  EXPECT_EQ(out.unformatted, std::vector<std::string>{"v"});
+}
+
+TEST(Formatters, ATextOfSixtyFourDigitsIsANumberAndALongerOneIsNot) {
+  const std::string digits(64, '7');
+  EXPECT_EQ(render("{{v | number}}", R"({"v":")" + digits + "\"}", kOptions).text, "<3 " + digits + " '' de Z>");
+  EXPECT_EQ(render("{{v | number}}", R"({"v":")" + digits + "7\"}", kOptions).text, digits + "7");
+}
+
 TEST(Formatters, AreNotNeededToRender) {
   const Rendered out = render("{{n|number}} {{n|plural:one=# night; other=# nights}}", R"({"n":2})");
   EXPECT_EQ(out.text, "2 2 nights");
   EXPECT_EQ(out.unformatted, std::vector<std::string>{"n"});
+  EXPECT_EQ(render("{{n|plural:one=# night; other=# nights}}", R"({"n":1})").text, "1 night");
 }
 
 TEST(Formatters, APluralTakesTheExactNumberThenTheFormThenOther) {
@@ -103,6 +121,7 @@ TEST(Formatters, APluralTakesTheExactNumberThenTheFormThenOther) {
   EXPECT_EQ(nights("8", "de"), "many");
   EXPECT_EQ(nights("1", "xx"), "many") << "a form that the template does not have is other";
   EXPECT_EQ(nights("7", "xx"), "a week");
+  EXPECT_EQ(render("{{n | plural:other=# nights}}", R"({"n":9})", kOptions).text, "<3 9 '' de Z> nights");
 }
 
 TEST(Formatters, ThePlainDateKeysFollowTheDateFormatSetting) {

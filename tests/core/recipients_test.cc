@@ -1,6 +1,7 @@
 // Whom a message reaches, where people are known: contacts, lists, wishes, quiet hours.
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "core/expand.h"
 
 namespace postrider {
@@ -220,6 +221,124 @@ TEST_F(Recipients, QuietHoursOfTheContactGoBeforeTheTenants) {
   EXPECT_EQ(expand(m).deliveries.at(0).placement.due_at, waits.placement.due_at);
   EXPECT_EQ(format_instant(expand(event(R"({"who":"ada"})")).deliveries.at(0).placement.due_at),
             "2026-09-21T20:00:00.000Z");
+}
+
+TEST_F(Recipients, WhoIsNamedButNotKnownStopsTheMessageUnlessAnAddressIsGiven) {
+  Message m = event("{}");
+  m.contact = "nobody";
+  EXPECT_EQ(expand(m).reason, Reason::UnknownContact);
+  EXPECT_EQ(expand(m).detail, "contact \"nobody\"");
+  m.recipient = "own@example.org";
+  const Delivery addressed = expand(m).deliveries.at(0).delivery;
+  EXPECT_EQ(addressed.recipient, "own@example.org");
+  EXPECT_EQ(addressed.contact, "");
+}
+
+TEST_F(Recipients, AMessageItselfMayNameItsContact) {
+  Message m = event(R"({"who":"somebody else"})");
+  m.contact = "ada";
+  EXPECT_EQ(needs_of(m, rules).contacts, std::vector<std::string>{"ada"});
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "ada@example.org");
+  m.channel = Channel::Email;
+  m.body = "x";
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "ada@example.org") << "directly too";
+  m.channel = Channel::Sms;
+  EXPECT_EQ(expand(m).reason, Reason::NoRecipient);
+  EXPECT_EQ(expand(m).detail, "contact \"ada\" has no sms address");
+  m.contact = "nobody";
+  EXPECT_EQ(expand(m).reason, Reason::UnknownContact);
+}
+
+TEST_F(Recipients, APayloadThatCannotBeReadNamesNobody) {
+  EXPECT_TRUE(needs_of(event("{"), rules).contacts.empty());
+  EXPECT_EQ(expand(event("{")).reason, Reason::InvalidPayload);
+}
+
+TEST_F(Recipients, AProgramIsCalledAtItsOwnAddressWhoeverTheContactIs) {
+  rules.routes.front().recipients.push_back({.channel = Channel::Webhook, .field = "hook"});
+  rules.tenants.front().quiet_hours = QuietHours{14 * 60, 20 * 60};
+  const Expansion to_contact = expand(event(R"({"who":"ada","hook":"https://example.org/x"})"));
+  ASSERT_EQ(to_contact.deliveries.size(), 2U);
+  EXPECT_EQ(to_contact.deliveries[0].delivery.recipient, "ada@example.org");
+  EXPECT_EQ(to_contact.deliveries[0].placement.reason, Reason::QuietHours);
+  EXPECT_EQ(to_contact.deliveries[1].delivery.recipient, "https://example.org/x");
+  EXPECT_EQ(to_contact.deliveries[1].placement.state, DeliveryState::Queued) << "it does not sleep";
+  const std::vector<ListMember> members{{.id = 1, .address = "member@example.org"}};
+  const Expansion to_list = expand(event(R"({"hook":"https://example.org/x"})"), std::span{members});
+  ASSERT_EQ(to_list.deliveries.size(), 2U);
+  EXPECT_EQ(to_list.deliveries[0].delivery.recipient, "member@example.org");
+  EXPECT_EQ(to_list.deliveries[1].delivery.recipient, "https://example.org/x");
+}
+
+TEST_F(Recipients, MembersWithoutAnAddressOfTheChannelMakeNoDelivery) {
+  const std::vector<ListMember> members{{.id = 1, .channel = Channel::Sms, .address = "+4915112345678"}};
+  const Expansion out = expand(event("{}"), std::span{members});
+  EXPECT_EQ(out.state, MessageState::Expanded) << "the rest of the list may have one";
+  EXPECT_TRUE(out.deliveries.empty());
+}
+
+TEST_F(Recipients, AListIsNotWrittenToWithoutATemplate) {
+  const std::vector<ListMember> members{{.id = 1, .address = "member@example.org"}};
+  rules.templates = {};
+  EXPECT_EQ(expand(event("{}"), std::span{members}).reason, Reason::TemplateNotFound);
+  rules.templates.add({.key = "paid-sms",
+                       .type = "paid",
+                       .channel = Channel::Sms,
+                       .texts = {{.body = CompiledText::compile("Hello").value()}}});
+  const Expansion other = expand(event("{}"), std::span{members});
+  EXPECT_EQ(other.state, MessageState::Failed) << "the route writes by mail alone";
+  EXPECT_EQ(other.reason, Reason::TemplateNotFound);
+}
+
+TEST_F(Recipients, QuietHoursOfTheTenantHoldForAddressesThatNobodyKnows) {
+  rules.routes.front().list.clear();
+  rules.tenants.front().quiet_hours = QuietHours{14 * 60, 15 * 60};
+  Message m = event(R"({"mail":"field@example.org"})");
+  const NewDelivery waits = expand(m).deliveries.at(0);
+  EXPECT_EQ(waits.delivery.quiet, "14:00-15:00 UTC");
+  EXPECT_EQ(format_instant(waits.placement.due_at), "2026-09-21T15:00:00.000Z");
+  m.expires_at = now + std::chrono::minutes{10};
+  const Placement expired = expand(m).deliveries.at(0).placement;
+  EXPECT_EQ(expired.state, DeliveryState::Expired);
+  EXPECT_EQ(expired.detail, "quiet hours end only after it expires");
+  rules.tenants.front().quiet_hours = QuietHours{20 * 60, 8 * 60};
+  const NewDelivery awake = expand(m).deliveries.at(0);
+  EXPECT_EQ(awake.placement.state, DeliveryState::Queued);
+  EXPECT_EQ(awake.delivery.quiet, "20:00-08:00 UTC") << "for the day that it is put off to them";
+}
+
+TEST_F(Recipients, GetNothingWhereTheTemplateLacksTheirLanguage) {
+  rules.templates = {};
+  rules.templates.add({.key = "paid-mail",
+                       .type = "paid",
+                       .channel = Channel::Email,
+                       .texts = {{.locale = "en-US", .body = CompiledText::compile("Hello").value()}}});
+  const Expansion out = expand(event(R"({"who":"ada"})"));
+  EXPECT_EQ(out.state, MessageState::Failed);
+  EXPECT_EQ(out.reason, Reason::TemplateNotFound);
+  EXPECT_EQ(out.detail, "Template paid-mail not found for locale de-DE");
+  rules.tenants.front().writing.fallbacks = {"en-US"};
+  const Expansion fallen_back = expand(event(R"({"who":"ada"})"));
+  EXPECT_EQ(fallen_back.deliveries.at(0).delivery.locale, "en-US");
+  EXPECT_EQ(fallen_back.deliveries.at(0).delivery.body, "Hello");
+}
+
+TEST_F(Recipients, MoreThanCanBeReadTogetherIsToldAndNotLeftOut) {
+  const std::string much = R"({"notes":")" + std::string(4 * kPayloadBytesMax - 16, 'x') + "\"}";
+  Contact bob;
+  bob.tenant = 1;
+  bob.key = "bob";
+  bob.addresses = {{Channel::Email, "bob@example.org"}};
+  bob.attributes = much;
+  people.add(bob);
+  const Placement unread = expand(event(R"({"who":"bob"})")).deliveries.at(0).placement;
+  EXPECT_EQ(unread.state, DeliveryState::Suppressed);
+  EXPECT_EQ(unread.reason, Reason::InvalidPayload);
+  const Expansion failed = postrider::expand(
+      event(R"({"mail":"field@example.org"})"),
+      {.rules = rules, .templates = rules.templates, .people = people, .now = now, .record = much}, {0, 500});
+  EXPECT_EQ(failed.state, MessageState::Failed);
+  EXPECT_EQ(failed.reason, Reason::InvalidPayload);
 }
 
 TEST_F(Recipients, ASuppressedAddressLosesItsContent) {

@@ -160,6 +160,16 @@ TEST(Compile, WhatIsWrongIsToldWithLineAndColumn) {
                   "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
                   "many, "
                   "other, or a number)"},
+           Broken{"{{x | plural:other}}",
+                  "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
+                  "many, "
+                  "other, or a number)"},
+           Broken{"{{x | plural:=a; other=b}}",
+                  "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
+                  "many, "
+                  "other, or a number)"},
+           Broken{"{{x | currency:a..b}}", "line 1, column 16: \"a..b\" is not a key"},
+           Broken{"{{> }}", "line 1, column 5: a placeholder has no name"},
            Broken{"\xff", "the template is not UTF-8"},
        }) {
     const auto compiled = CompiledText::compile(broken.text);

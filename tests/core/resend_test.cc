@@ -75,6 +75,35 @@ TEST_F(Resend, NamesItsTemplateByKeyToo) {
   }
 }
 
+TEST_F(Resend, ANumberIsOfAnActiveTemplateOfItsChannelAndTenant) {
+  const auto add_like = [&](std::int64_t id, Channel channel, const std::string& tenant, bool active) {
+    rules.templates.add({.id = id,
+                         .key = "other",
+                         .tenant = tenant,
+                         .channel = channel,
+                         .active = active,
+                         .texts = {{.body = CompiledText::compile("x").value()}}});
+  };
+  add_like(20, Channel::Email, "acme", true);
+  add_like(21, Channel::Email, "acme", false);
+  add_like(22, Channel::Sms, "acme", true);
+  add_like(23, Channel::Email, "another", true);
+  Message m = resend();
+  m.template_key = "#20";
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.template_id, 20);
+  for (const char* wrong : {"#21", "#22", "#23"}) {
+    m.template_key = wrong;
+    EXPECT_EQ(expand(m).reason, Reason::TemplateNotFound) << wrong;
+  }
+}
+
+TEST_F(Resend, AnEventThatDoesNotSayItsScopeIsForTheWideOne) {
+  Message m = resend();
+  m.template_key = "wide";
+  m.payload = "{}";
+  EXPECT_EQ(expand(m).deliveries.at(0).delivery.template_id, 7);
+}
+
 TEST_F(Resend, AsksForTheRecordOfItsRoute) {
   rules.routes[0].context = ContextRule{.database = "app"};
   rules.routes[0].cancel_when = {.field = "status", .values = {"Cancelled"}};

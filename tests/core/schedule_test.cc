@@ -78,5 +78,38 @@ TEST_F(ByDate, AMessageWhoseDateIsNoneFailsAndSaysSo) {
   EXPECT_EQ(expand(R"({"email":"ada@example.org"})").detail, "checkinDate is missing");
 }
 
+TEST_F(ByDate, ADateThatLeavesTheCalendarIsNone) {
+  const auto detail = [&](const std::string& date) {
+    const Expansion out = expand(R"({"email":"ada@example.org","checkinDate":")" + date + "\"}");
+    EXPECT_EQ(out.reason, Reason::InvalidSchedule);
+    return out.detail;
+  };
+  EXPECT_EQ(detail("1970-01-01T23:59:59Z"), "checkinDate leaves the calendar") << "a day before that there was no time";
+  rules.routes.front().schedule.offset = std::chrono::hours{24};
+  EXPECT_EQ(detail("9999-12-31T00:00:00Z"), "checkinDate leaves the calendar");
+  EXPECT_EQ(placed("9999-12-30T00:00:00Z").due_at, parse_instant("9999-12-31T00:00:00Z"));
+}
+
+TEST_F(ByDate, WhatWaitsIsWrittenFromTheRecordOfThatDay) {
+  rules.routes.front().context = ContextRule{.database = "app"};
+  const auto rendering = [&](std::string_view record) {
+    Message m;
+    m.uuid = make_uuid7(now, 1, 2);
+    m.tenant = 1;
+    m.tenant_name = "acme";
+    m.type = "booking.reminder";
+    m.payload = R"({"email":"ada@example.org"})";
+    const People nobody;
+    const ExpandWith with{.rules = rules, .templates = rules.templates, .people = nobody, .now = now, .record = record};
+    return postrider::expand(m, with, {0, 500}).deliveries.at(0).delivery;
+  };
+  const Delivery waits = rendering(R"({"checkinDate":"2026-03-15"})");
+  EXPECT_EQ(waits.rendering, Rendering::Late);
+  EXPECT_EQ(waits.body, "");
+  const Delivery at_once = rendering(R"({"checkinDate":"2026-03-01"})");
+  EXPECT_EQ(at_once.rendering, Rendering::Early);
+  EXPECT_EQ(at_once.body, "See you");
+}
+
 }  // namespace
 }  // namespace postrider

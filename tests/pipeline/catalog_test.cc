@@ -93,6 +93,14 @@ TEST(Catalog, AsksTheStoreAtMostOnceASecond) {
   EXPECT_FALSE(*k.catalog.is_stale(k.session));
 }
 
+TEST(Catalog, AClockThatWentBackHoldsUpNothing) {
+  Kept k;
+  ASSERT_TRUE(k.catalog.refresh_if_due(k.session, k.now));
+  k.save(k.entry("x"));
+  ASSERT_TRUE(k.catalog.refresh_if_due(k.session, k.now - std::chrono::hours{1}));
+  EXPECT_EQ(k.chosen(), "stored");
+}
+
 TEST(Catalog, ATemplateThatCannotBeCompiledIsLeftOutAndTold) {
   Kept k;
   StoredTemplate broken = k.entry("{{#a}}");

@@ -1,6 +1,8 @@
 // Routes that ask the application's database, over the model store and a database that answers as it is told.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "pipeline/expand.h"
 #include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
@@ -119,6 +121,56 @@ TEST(ExpandContext, ManyMessagesAreOneQuestionWhereTheQueryIsForMany) {
   r.expand();
   EXPECT_EQ(r.source.asked, std::vector<std::size_t>{100});
   EXPECT_EQ(r.database->deliveries.size(), 99U);
+}
+
+TEST(ExpandContext, OneQuestionIsAboutMessagesOfOneTenantAndOneQuery) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  r.rules.tenants.push_back({2, "globex", {}});
+  Route stay = r.rules.routes.front();
+  stay.type = "stay";
+  r.rules.routes.push_back(stay);
+  Template text{.key = "s", .type = "stay", .channel = Channel::Push};
+  text.texts.push_back({.body = *CompiledText::compile("Stay, {{guest}}")});
+  r.rules.templates.add(std::move(text));
+  r.rules.index();
+  ExpandStage stage{{.store = r.session, .rules = r.rules, .ids = r.ids, .node = r.node, .context = &r.source}, 1};
+  const std::vector<std::string> names{"acme", "globex"};
+  ASSERT_EQ(r.session.tenants(names)->back(), 2);
+  OutboxRow row;
+  row.payload = R"({"token":"t"})";
+  for (const auto& [tenant, type] :
+       {std::pair{"acme", "booking"}, {"globex", "booking"}, {"acme", "stay"}, {"acme", "booking"}}) {
+    row.tenant = tenant;
+    row.type = type;
+    row.entity_id = "b" + std::to_string(r.source.records.size());
+    r.source.records[row.entity_id] = R"({"guest":")" + row.entity_id + "\"}";
+    r.database->insert_outbox(row);
+  }
+  ASSERT_TRUE(stage.turn(r.now));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(stage.work(r.now));
+  EXPECT_EQ(r.source.asked, (std::vector<std::size_t>{2, 1, 1}));
+  std::set<std::string> bodies;
+  for (const auto& [id, d] : r.database->deliveries) bodies.insert(std::to_string(d.tenant) + " " + d.body);
+  EXPECT_EQ(bodies, (std::set<std::string>{"1 Hi b0", "2 Hi b1", "1 Stay, b2", "1 Hi b3"}));
+}
+
+TEST(ExpandContext, AStoreThatFailsHalfWayLosesNobodyOfThoseAskedForTogether) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  for (const char* id : {"b0", "b1", "b2"}) {
+    r.source.records[id] = std::string{R"({"guest":"G"})"};
+    r.insert(id);
+  }
+  ASSERT_TRUE(r.stage.turn(r.now));
+  r.session.chunk_fails = Error{ErrorCode::Unavailable, "gone"};
+  EXPECT_FALSE(r.stage.work(r.now));
+  EXPECT_TRUE(r.stage.has_begun()) << "the other two";
+  r.session.chunk_fails.reset();
+  r.expand();
+  EXPECT_EQ(r.database->deliveries.size(), 2U);
+  r.now += minutes{1};
+  ASSERT_TRUE(r.session.promote(r.now, 10));
+  r.expand();
+  EXPECT_EQ(r.database->deliveries.size(), 3U);
 }
 
 TEST(ExpandContext, WithoutADatabaseTheMessageFailsAndSaysSo) {

@@ -1,7 +1,9 @@
 // Messages to contacts and lists, over the model store, with questions to it that fail.
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "pipeline/expand.h"
+#include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
 #include "pipeline/prepare.h"
 
@@ -14,18 +16,23 @@ const OperatorAction kSomebody{.actor = "somebody"};
 
 struct Town : Bench {
   Rules rules = make_rules();
-  ExpandStage stage{{.store = session, .rules = rules, .ids = ids, .node = node}, 1};
+  FakeSource source;
+  ExpandStage stage{{.store = session, .rules = rules, .ids = ids, .node = node, .context = &source}, 1};
 
   static Rules make_rules() {
     Rules rules;
     rules.tenants = {{1, "acme", {}}};
     Route news{.type = "news", .list = "club"};
+    Route untold{.type = "untold", .list = "full"};
     Route visit{.type = "visit", .contact_field = "guest"};
     Route late = visit;
     late.type = "late";
     late.rendering = Rendering::Late;
-    rules.routes = {news, visit, late};
-    for (const char* type : {"news", "visit", "note", "late"}) {
+    Route stay = visit;
+    stay.type = "stay";
+    stay.context = ContextRule{"shop", *compile_context_sql("SELECT 1 WHERE :entity_id", SqlDialect::Postgres)};
+    rules.routes = {news, untold, visit, late, stay};
+    for (const char* type : {"news", "visit", "note", "late", "stay"}) {
       Template text{.key = type, .type = type, .channel = Channel::Push};
       text.texts.push_back({.body = *CompiledText::compile("Hi {{contact.name}}")});
       rules.templates.add(std::move(text));
@@ -52,6 +59,24 @@ struct Town : Bench {
     EXPECT_TRUE(session.suppress(now, kSomebody, unwanted));
     StoredTemplate stored{.key = "unused", .type = "nothing", .channel = Channel::Push, .texts = {{.body = "Hello"}}};
     EXPECT_TRUE(session.save_templates(now, kSomebody, std::span{&stored, 1}));
+  }
+  // As many as one chunk holds.
+  void fill(const std::string& list) {
+    EXPECT_TRUE(session.save_list(now, kSomebody, {.tenant = 1, .name = list}));
+    std::vector<ListMember> members;
+    for (std::size_t i = 0; i < kDeliveriesPerExpansionMax; ++i) {
+      members.push_back({.channel = Channel::Push, .address = "u" + std::to_string(i)});
+    }
+    EXPECT_TRUE(session.add_members(now, kSomebody, 1, list, members));
+  }
+  void insert_stay() {
+    source.records["s1"] = std::string{R"({"room":7})"};
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "stay";
+    row.entity_id = "s1";
+    row.payload = R"({"guest":"bo"})";
+    database->insert_outbox(row);
   }
   // Turns until everything is done, whatever fails meanwhile; how often something did.
   int expand() {
@@ -87,11 +112,9 @@ struct Town : Bench {
   }
 };
 
-const std::map<std::string, std::string> kAllOfThem{{"news adaada-1", "Hi Ada"},
-                                                    {"news cy", "no_recipient"},
-                                                    {"news x-9", "suppressed_address"},
-                                                    {"visit bobo-1", "Hi Bo"},
-                                                    {"note p-1", "Hi "}};
+const std::map<std::string, std::string> kAllOfThem{{"news adaada-1", "Hi Ada"},        {"news cy", "no_recipient"},
+                                                    {"news x-9", "suppressed_address"}, {"stay bobo-1", "Hi Bo"},
+                                                    {"visit bobo-1", "Hi Bo"},          {"note p-1", "Hi "}};
 
 TEST(ExpandPeople, WhicheverQuestionFailsNothingIsLostAndNothingDoubled) {
   int questions = 0;
@@ -100,6 +123,7 @@ TEST(ExpandPeople, WhicheverQuestionFailsNothingIsLostAndNothingDoubled) {
     town.insert("news", "{}");
     town.insert("visit", R"({"guest":"bo"})");
     town.insert("note", R"({"pushToken":"p-1"})");
+    town.insert_stay();
     town.session.question_fails = questions + 1;
     const int failures = town.expand();
     more = town.session.question_fails == 0;
@@ -107,7 +131,53 @@ TEST(ExpandPeople, WhicheverQuestionFailsNothingIsLostAndNothingDoubled) {
     EXPECT_EQ(town.deliveries(), kAllOfThem) << "question " << questions + 1;
     EXPECT_EQ(town.database->deliveries.size(), kAllOfThem.size());
   }
-  EXPECT_GT(questions, 8) << "version, templates, suppressions, contacts and members, some of them twice";
+  EXPECT_GT(questions, 12) << "version, templates, suppressions, contacts and members, some of them twice";
+}
+
+TEST(ExpandPeople, AnAddressThatIsNotToBeWrittenToIsNotPutOffEither) {
+  Town town;
+  OutboxRow later;
+  later.tenant = "acme";
+  later.type = "note";
+  later.payload = R"({"pushToken":"x-9"})";
+  later.due_at = format_instant(town.now + minutes{30});
+  town.database->insert_outbox(later);
+  town.insert("note", "{}");
+  EXPECT_EQ(town.expand(), 0);
+  EXPECT_EQ(town.deliveries(),
+            (std::map<std::string, std::string>{{"note x-9", "suppressed_address"}, {"note ", "no_recipient"}}));
+}
+
+TEST(ExpandPeople, AListThatEndsWithAChunkEndsThere) {
+  Town town;
+  town.fill("full");
+  EXPECT_EQ(town.end_of("news", "full"), "expanded");
+  EXPECT_EQ(town.database->deliveries.size(), kDeliveriesPerExpansionMax);
+  EXPECT_EQ(town.session.lists_read, 2) << "the second look finds nobody behind the last";
+}
+
+TEST(ExpandPeople, AListWithoutATemplateForItIsToldAndReadOnce) {
+  Town town;
+  town.fill("full");
+  EXPECT_EQ(town.end_of("untold", ""), "type \"untold\"");
+  EXPECT_TRUE(town.database->deliveries.empty());
+  EXPECT_EQ(town.session.lists_read, 1);
+  EXPECT_EQ(town.database->states.begin()->second.reason, Reason::TemplateNotFound);
+}
+
+TEST(ExpandPeople, AListOfATenantThatNobodyKnowsIsNotLookedFor) {
+  Town town;
+  OutboxRow row;
+  row.tenant = "nobody";
+  row.type = "news";
+  row.channel = "push";
+  row.list = "club";
+  row.body = "B";
+  town.database->insert_outbox(row);
+  EXPECT_EQ(town.expand(), 0);
+  ASSERT_EQ(town.database->states.size(), 1U);
+  EXPECT_EQ(town.database->states.begin()->second.reason, Reason::UnknownTenant);
+  EXPECT_EQ(town.session.lists_read, 0);
 }
 
 TEST(ExpandPeople, AListThatIsNotThereAndOneWithoutMembersAreToldApart) {
@@ -118,14 +188,25 @@ TEST(ExpandPeople, AListThatIsNotThereAndOneWithoutMembersAreToldApart) {
 }
 
 TEST(ExpandPeople, ATemplateThatCameAMomentAgoIsFoundBeforeAnybodyIsToldThatThereIsNone) {
-  Town town;
-  ASSERT_TRUE(town.stage.turn(town.now)) << "the catalogue is read, and fresh for a second";
-  StoredTemplate fresh{.key = "fresh", .type = "fresh", .channel = Channel::Push, .texts = {{.body = "Hello"}}};
-  ASSERT_TRUE(town.session.save_templates(town.now, kSomebody, std::span{&fresh, 1}));
-  town.insert("fresh", R"({"pushToken":"p-1"})");
-  ASSERT_TRUE(town.stage.turn(town.now));
-  ASSERT_EQ(town.database->deliveries.size(), 1U);
-  EXPECT_EQ(town.database->deliveries.begin()->second.body, "Hello");
+  int questions = 0;
+  for (bool more = true; more; ++questions) {
+    Town town;
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(town.stage.turn(town.now)) << "the catalogue is read, fresh for a second";
+    StoredTemplate fresh{.key = "fresh", .type = "fresh", .channel = Channel::Push, .texts = {{.body = "Hello"}}};
+    ASSERT_TRUE(town.session.save_templates(town.now, kSomebody, std::span{&fresh, 1}));
+    town.insert("fresh", R"({"pushToken":"p-1"})");
+    town.session.question_fails = questions + 1;
+    const bool turned = town.stage.turn(town.now).has_value();
+    more = town.session.question_fails == 0;
+    EXPECT_EQ(turned, !more) << "question " << questions + 1;
+    if (more) {
+      EXPECT_TRUE(town.database->deliveries.empty() && town.database->states.empty()) << "nobody is told anything";
+      ASSERT_TRUE(town.stage.turn(town.now));
+    }
+    ASSERT_EQ(town.database->deliveries.size(), 1U);
+    EXPECT_EQ(town.database->deliveries.begin()->second.body, "Hello");
+  }
+  EXPECT_GT(questions, 4) << "whether it is fresh, then the catalogue once more";
 }
 
 TEST(ExpandPeople, ALateTextWaitsForWhicheverQuestionFailsAndKnowsTheContact) {

@@ -81,6 +81,19 @@ TEST(ExpandStage, AtMostOnceRowsAreNeverOwnedAtOnce) {
   EXPECT_EQ(s.places.used(1), 0);
 }
 
+TEST(ExpandStage, WhatIsLimitedIsNeverOwnedAtOnceBecauseOnlyClaimsAreCounted) {
+  for (const bool of_tenant : {true, false}) {
+    Stage s;
+    s.places.set_open(1, true);
+    (of_tenant ? s.rules.tenants.front().limit : s.rules.providers.front().limit) = {.per_second = 5};
+    s.insert("plain");
+    const auto report = s.stage.turn(s.now);
+    EXPECT_TRUE(report->owned.empty());
+    EXPECT_EQ(report->queued.size(), 1U);
+    EXPECT_EQ(s.places.used(1), 0);
+  }
+}
+
 TEST(ExpandStage, APlaceOfADuplicateIsGivenBack) {
   Stage s;
   s.places.set_open(1, true);

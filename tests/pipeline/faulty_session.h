@@ -21,6 +21,8 @@ class FaultySession final : public ContentForwards {
   // --- faults
   /// Refuses every batch whose decided messages this finds wrong.
   std::function<bool(const ExpandedMessage&)> refuses = nullptr;
+  std::optional<Error> accept_fails = {};
+  std::optional<Error> template_fails = {};  // asked for by its number
   std::optional<Error> expand_fails = {};
   std::optional<Error> claim_expand_fails = {};
   std::optional<Error> chunk_fails = {};
@@ -32,7 +34,7 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> promote_fails = {};
   std::optional<Error> expire_fails = {};
   std::optional<Error> late_fails = {};
-  int question_fails = 0;                 // the n-th question about templates, people or lists; 0: none
+  int question_fails = 0;                 // the n-th question about templates, people, lists or deliveries; 0: none
   std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
   int lists_read = 0;
   int lists_read_while_deciding = 0;  // that is, inside the transaction that takes rows
@@ -40,6 +42,10 @@ class FaultySession final : public ContentForwards {
   Result<std::int64_t> catalog_version() override { return question(real_->catalog_version()); }
   Result<std::vector<StoredTemplate>> templates(const TemplateFilter& filter) override {
     return question(real_->templates(filter));
+  }
+  Result<StoredTemplate> template_version(std::optional<TenantId> tenant, std::int64_t id, int version) override {
+    if (template_fails) return *template_fails;
+    return question(real_->template_version(tenant, id, version));
   }
   Result<bool> any_suppression() override { return question(real_->any_suppression()); }
   Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override {
@@ -97,6 +103,7 @@ class FaultySession final : public ContentForwards {
   // --- everything else as it is
   void use_ids(IdSource& ids) override { real_->use_ids(ids); }
   Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) override {
+    if (accept_fails) return *accept_fails;
     return real_->accept(now, groups);
   }
   Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count) override {
@@ -143,7 +150,7 @@ class FaultySession final : public ContentForwards {
   Result<MessageView> message(std::optional<TenantId> tenant, const Uuid& id, const DeliveryRange& range) override {
     return real_->message(tenant, id, range);
   }
-  Result<std::vector<ListItem>> list(const ListFilter& filter) override { return real_->list(filter); }
+  Result<std::vector<ListItem>> list(const ListFilter& filter) override { return question(real_->list(filter)); }
   Result<std::vector<SandboxItem>> sandbox(std::optional<TenantId> tenant, std::span<const ProviderId> providers,
                                            std::optional<RowId> before, std::size_t count) override {
     return real_->sandbox(tenant, providers, before, count);

@@ -213,6 +213,72 @@ TEST(Prepare, ARouteThatIsGoneByThenLeavesTheMessageItsOwnData) {
   EXPECT_EQ(std::get<LateText>(what).content.body, "Hi ") << "nobody is asked for a record any more";
 }
 
+TEST(Prepare, MoreThanCanBeReadTogetherIsTold) {
+  Late l;
+  const RowId id = l.made("b1");
+  l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(4 * kPayloadBytesMax - 16, 'x'));
+  const NotToBeSent told = not_sent(l, id);
+  EXPECT_EQ(told.reason, Reason::InvalidPayload);
+  EXPECT_EQ(told.state, DeliveryState::Suppressed);
+}
+
+TEST(Prepare, AStoredTemplateIsTheOneOfItsNumberInItsNewestVersion) {
+  Late l;
+  StoredTemplate wanted{.tenant = 1, .key = "t", .type = "booking", .channel = Channel::Push};
+  wanted.texts = {{.body = "Stored: {{guest}}"}};
+  StoredTemplate stored = l.session.save_templates(l.now, {.actor = "me"}, {&wanted, 1})->front();
+  const RowId id = l.made("b1");
+  ASSERT_EQ(l.database->deliveries.at(id).template_id, stored.id);
+  const auto text = [&] { return std::get<LateText>(l.answer(id)); };
+  EXPECT_EQ(text().content.body, "Stored: early");
+  stored.texts[0].body = "Newer: {{guest}}";
+  ASSERT_TRUE(l.session.save_templates(l.now, {.actor = "me"}, {&stored, 1}));
+  l.now += std::chrono::seconds{2};
+  EXPECT_EQ(text().content.body, "Newer: early");
+  stored.texts[0].body = "Your code: {{secret.code}}";
+  ASSERT_TRUE(l.session.save_templates(l.now, {.actor = "me"}, {&stored, 1}));
+  l.now += std::chrono::seconds{2};
+  const NotToBeSent told = not_sent(l, id);
+  EXPECT_EQ(told.state, DeliveryState::Parked);
+  EXPECT_EQ(told.detail, "there is none, or no key for it");
+}
+
+/// Directly, by a template whose text is written late; as an operator has it sent again, or of its own.
+RowId sent_directly(Late& l, const std::string& key) {
+  l.source.records["b1"] = std::string{R"({"guest":"early"})"};
+  OutboxRow row;
+  row.tenant = "acme";
+  row.type = "booking";
+  row.entity_id = "b1";
+  row.idempotency_key = key;
+  row.channel = "push";
+  row.recipient = "t";
+  row.template_key = "t";
+  l.database->insert_outbox(row);
+  EXPECT_TRUE(l.expander.turn(l.now));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(l.expander.work(l.now));
+  return l.database->deliveries.empty() ? 0 : l.database->deliveries.rbegin()->first;
+}
+
+TEST(Prepare, WhatIsSentAgainSaysWhatTheRecordSaysNowToo) {
+  Late l;
+  const RowId id = sent_directly(l, "manual:b1:push:t:r-1");
+  ASSERT_NE(id, 0);
+  ASSERT_EQ(l.database->deliveries.at(id).rendering, Rendering::Late);
+  l.source.records["b1"] = std::string{R"({"guest":"Asha"})"};
+  EXPECT_EQ(std::get<LateText>(l.answer(id)).content.body, "Hi Asha");
+  l.source.records["b1"] = std::string{R"({"guest":"Asha","status":"Cancelled"})"};
+  EXPECT_EQ(not_sent(l, id).state, DeliveryState::Cancelled);
+}
+
+TEST(Prepare, ADirectMessageHasItsOwnDataAndNoRecord) {
+  Late l;
+  const RowId id = sent_directly(l, "");
+  ASSERT_NE(id, 0);
+  l.source.records["b1"] = std::string{R"({"guest":"Asha","status":"Cancelled"})"};
+  EXPECT_EQ(std::get<LateText>(l.answer(id)).content.body, "Hi ");
+}
+
 TEST(Prepare, ATextThatIsTooLargeByThenIsTold) {
   Late l{"{{guest}}{{guest}}{{guest}}"};
   const RowId id = l.made("b1");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/faulty_session.h"
 #include "pipeline/template_sources.h"
 
 namespace postrider {
@@ -56,6 +57,49 @@ TEST_F(Previewing, TheProvidersParametersAreFilledToo) {
   EXPECT_EQ(made->provider_params, (std::vector<std::pair<std::string, std::string>>{{"1", "1!"}, {"2", "x"}}));
 }
 
+TEST_F(Previewing, AParameterThatCannotBeWrittenIsEmpty) {
+  std::string list = R"({"l":[1)";
+  for (int i = 1; i < 200; ++i) list += ",1";
+  entry.texts[0].provider_params = R"([["1","{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}"]])";
+  const auto made = preview(entry, request(list + "]}"));
+  EXPECT_EQ(made->provider_params, (std::vector<std::pair<std::string, std::string>>{{"1", ""}}));
+}
+
+/// Says in which zone it was asked to write.
+class SaysZone final : public Formatter {
+ public:
+  [[nodiscard]] bool append(const FormatRequest& r, std::string& out) const override {
+    out += r.zone;
+    return true;
+  }
+  [[nodiscard]] std::string_view plural_form(std::string_view, std::string_view) const override { return "other"; }
+};
+
+TEST_F(Previewing, TheTimeIsThatOfTheZoneAskedForThenOfTheContactThenOfTheTenant) {
+  const SaysZone formatter;
+  rules.formatter = &formatter;
+  rules.tenants[0].writing.timezone = "Asia/Kolkata";
+  entry.texts[0].body = "{{at | time}}";
+  entry.texts[0].provider_params = R"([["1","{{at | time}}"]])";
+  PreviewRequest asked = request(R"({"at":"2026-01-01T00:00:00Z"})");
+  EXPECT_EQ(preview(entry, asked)->content.body, "Asia/Kolkata");
+  EXPECT_EQ(preview(entry, asked)->provider_params[0].second, "Asia/Kolkata");
+  const Contact contact{.locale = "en-US", .timezone = "Europe/Berlin"};
+  asked.contact = &contact;
+  EXPECT_EQ(preview(entry, asked)->content.body, "Europe/Berlin");
+  EXPECT_EQ(preview(entry, asked)->provider_params[0].second, "Europe/Berlin");
+  asked.timezone = "America/Lima";
+  EXPECT_EQ(preview(entry, asked)->content.body, "America/Lima");
+  EXPECT_EQ(preview(entry, asked)->provider_params[0].second, "America/Lima");
+}
+
+TEST_F(Previewing, ATextForEveryLanguageIsInTheOneThatWasAskedFor) {
+  entry.texts[0].locale.clear();
+  PreviewRequest asked = request("{}");
+  asked.locale = "fr-FR";
+  EXPECT_EQ(preview(entry, asked)->locale, "fr-FR");
+}
+
 TEST_F(Previewing, TheLanguageIsTheOneOfADelivery) {
   entry.texts.push_back({.locale = "de-DE", .body = "Hallo"});
   rules.tenants[0].writing.locales = {"en-US", "de-DE", "fr-FR"};
@@ -96,6 +140,25 @@ TEST_F(Previewing, SourcesAndStoredTemplatesSayTheSame) {
   entry.texts[0].provider_params = "nonsense";
   EXPECT_EQ(source_of(entry, rules).tenant, "");
   EXPECT_TRUE(source_of(entry, rules).texts[0].provider_params.empty());
+  entry.texts[0].provider_params = R"([["1"],["2","b"]])";
+  EXPECT_EQ(source_of(entry, rules).texts[0].provider_params,
+            (std::vector<std::pair<std::string, std::string>>{{"2", "b"}}));
+}
+
+TEST_F(Previewing, AllTemplatesAreReadPageByPage) {
+  Bench bench;
+  entry.type.clear();
+  for (int i = 0; i < 501; ++i) {
+    entry.key = "k" + std::to_string(i);
+    ASSERT_TRUE(bench.session.save_templates(bench.now, {.actor = "me"}, std::span{&entry, 1}));
+  }
+  const auto all = all_templates(bench.session, 1);
+  ASSERT_TRUE(all);
+  const auto sources = sources_of(*all, rules);
+  ASSERT_EQ(sources.size(), 501U);
+  EXPECT_EQ(sources.back().key, "k500");
+  bench.session.question_fails = 2;
+  EXPECT_EQ(all_templates(bench.session, 1).error().code, ErrorCode::Unavailable);
 }
 
 TEST_F(Previewing, PartialsAreTakenFromWhatIsStored) {

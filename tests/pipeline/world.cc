@@ -16,6 +16,7 @@ Outcome ScriptedAdapter::interpret(const Reply& reply, Instant) const {
     return {.kind = kind, .reason = Reason::ConnectionLost, .detail = broken->detail};
   }
   const std::string& verdict = std::get<LocalReply>(reply).verdict;
+  if (verdict == "nobody") return {.kind = OutcomeKind::Permanent, .reason = Reason::InvalidRecipient};
   for (const OutcomeKind kind : {OutcomeKind::Accepted, OutcomeKind::Transient, OutcomeKind::Permanent,
                                  OutcomeKind::Unclear, OutcomeKind::Misconfigured, OutcomeKind::Unmapped}) {
     if (to_text(kind) == verdict)

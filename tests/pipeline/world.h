@@ -11,7 +11,8 @@
 
 namespace postrider {
 
-/// Reads its outcome from the answer: "accepted", "transient", "permanent", "unclear", "misconfigured".
+/// Reads its outcome from the answer: "accepted", "transient", "permanent", "unclear", "misconfigured"; "nobody": no
+/// such recipient.
 class ScriptedAdapter final : public Provider {
  public:
   [[nodiscard]] CapabilityCard card() const override { return {}; }

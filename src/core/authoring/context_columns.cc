@@ -12,6 +12,8 @@ struct Token {
   int depth = 0;          // of parentheses
 };
 
+constexpr std::string_view kValueStarts = "$0123456789";  // of a number, or of a parameter
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -78,8 +80,8 @@ ItemKind name_of(std::vector<Token> item, std::string& name) {
   if (item.empty()) return ItemKind::Nameless;
   const Token& last = item.back();
   if (is_sign(last, "*") && (item.size() == 1 || is_sign(item[item.size() - 2], "."))) return ItemKind::Everything;
-  const bool number = last.kind == TokenKind::Word && last.text.front() >= '0' && last.text.front() <= '9';
-  if (last.kind == TokenKind::Sign || number || is_keyword(last, "end")) return ItemKind::Nameless;
+  const bool value = last.kind == TokenKind::Word && kValueStarts.find(last.text.front()) != std::string_view::npos;
+  if (last.kind == TokenKind::Sign || value || is_keyword(last, "end")) return ItemKind::Nameless;
   name = last.text;
   return ItemKind::Named;
 }

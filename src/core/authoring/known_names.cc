@@ -36,7 +36,7 @@ KnownNames::KnownNames(const Rules& rules, const TemplateSource& source) {
   add("secret");
   bool open = false;
   for (const Route* route : routes_for(rules, source)) {
-    add_route(*route, source.channel);
+    add_route(*route, *source.channel);
     const auto columns = route->context ? named_columns(route->context->sql.text) : std::vector<std::string>{};
     for (const std::string& column : columns.value_or(std::vector<std::string>{})) add(column);
     const bool says_nothing = route->keys.empty() && (!columns || columns->empty());
@@ -50,14 +50,14 @@ void KnownNames::add(std::string_view path) {
   if (!path.empty()) paths_.push_back(lower(path));
 }
 
-void KnownNames::add_route(const Route& route, const std::optional<Channel>& channel) {
+void KnownNames::add_route(const Route& route, Channel channel) {
   for (const std::string& key : route.keys) add(key);
   for (const RecipientSource& source : route.recipients) add(source.field);
   for (const ScopeSource& scope : route.scopes) add(scope.field);
   add(route.contact_field);
   add(route.schedule.field);
   add(route.cancel_when.field);
-  if (route.recipients.empty() && channel) add(default_recipient_field(*channel));
+  if (route.recipients.empty()) add(default_recipient_field(channel));
   if (!route.context) return;
   for (const std::string_view parameter : route.context->sql.parameters) {
     constexpr std::string_view kPayload = "payload.";

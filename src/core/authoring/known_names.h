@@ -19,7 +19,7 @@ class KnownNames {
 
  private:
   void add(std::string_view path);
-  void add_route(const Route& route, const std::optional<Channel>& channel);
+  void add_route(const Route& route, Channel channel);
   [[nodiscard]] bool has_path(std::string_view name) const;
   [[nodiscard]] bool has_inside(std::string_view section, std::string_view name) const;
   [[nodiscard]] bool has_flattened(std::string_view name) const;

@@ -66,9 +66,9 @@ std::size_t end_of_quoted(std::string_view value) {
 Result<std::string> unquoted(std::string_view value, std::size_t line) {
   if (!value.starts_with('"')) return std::string{value};
   const auto parsed = JsonDocument::parse(value);
-  if (!parsed || !parsed->root().is_text())
-    return at_line(line, "a value that begins with a quotation mark must be a JSON text, \"…\"");
-  return std::string{*parsed->root().text()};
+  const auto text = parsed ? parsed->root().text() : std::nullopt;
+  if (!text) return at_line(line, "a value that begins with a quotation mark must be a JSON text, \"…\"");
+  return std::string{*text};
 }
 
 class Reader {

@@ -177,7 +177,7 @@ class Linter {
       // Compiled once more from where it stands in its file: the error then names the file's own line.
       const std::string as_in_file = std::string(first_line(text, part) - 1 + further, '\n') + std::string{content};
       const auto again = CompiledText::compile(as_in_file, use);
-      find_in(text, part, 0, {.kind = FindingKind::Broken, .text = (again ? compiled : again).error().text});
+      find_in(text, part, 0, {.kind = FindingKind::Broken, .text = again.error().text});
       return;
     }
     std::set<std::string> told;
@@ -239,9 +239,9 @@ class Linter {
 
   void tell_segments(const TextSource& text) {
     const auto compiled = CompiledText::compile(text.body);
-    const auto nothing = JsonDocument::parse("{}");
-    if (!compiled || !nothing) return;
-    const auto rendered = compiled->render(nothing->root(), {});
+    if (!compiled) return;
+    const JsonDocument nothing = JsonDocument::parse("{}").value();
+    const auto rendered = compiled->render(nothing.root(), {});
     if (!rendered) return;
     const SmsSize size = sms_size(rendered->text);
     find_in(

@@ -18,6 +18,7 @@ TEST(NamedColumns, OfCallsAndCasesOnlyTheirAliasIsKnown) {
   EXPECT_EQ(named_columns("SELECT count(*), max(a, b) AS m, coalesce(x, y) z FROM t"), (Names{"m", "z"}));
   EXPECT_EQ(named_columns("SELECT CASE WHEN a THEN b ELSE c END, CASE WHEN a THEN b END AS d FROM t"), Names{"d"});
   EXPECT_EQ(named_columns("SELECT 1, 'x', 2 AS two FROM t"), Names{"two"});
+  EXPECT_EQ(named_columns("SELECT $1, $2 AS who, ?3 FROM t"), Names{"who"}) << "a parameter has no name of its own";
 }
 
 TEST(NamedColumns, ACastKeepsTheNameOfWhatIsCast) {
@@ -63,6 +64,7 @@ TEST(NamedColumns, BrokenSqlIsReadAsFarAsItGoes) {
   EXPECT_EQ(named_columns("SELECT"), Names{});
   EXPECT_EQ(named_columns("SELECT a, FROM t"), Names{"a"});
   EXPECT_EQ(named_columns("SELECT 'never closed, b FROM t"), Names{});
+  EXPECT_EQ(named_columns("SELECT a *, b FROM t"), Names{"b"});
   EXPECT_EQ(named_columns("SELECT :: FROM t"), Names{});
   EXPECT_EQ(named_columns("SELECT a )) , b FROM t").has_value(), true);
 }

@@ -81,6 +81,24 @@ TEST_F(Lint, ACommonTemplateServesEveryTenant) {
   EXPECT_EQ(findings[0].locale, "fr-FR");
 }
 
+TEST_F(Lint, ALanguageOfTwoTenantsIsMissedOnce) {
+  rules.tenants[1].writing.locale = "de-DE";
+  TemplateSource source = entry("x");
+  source.tenant.clear();
+  source.texts.pop_back();
+  const auto findings = find({source});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].text, "has no text in de-DE, a language of tenant acme");
+}
+
+TEST_F(Lint, ATemplateWithoutATextMissesEveryLanguage) {
+  TemplateSource source = entry("x");
+  source.texts.clear();
+  std::vector<std::string> told;
+  for (const Finding& each : find({source})) told.push_back(each.locale + each.file);
+  EXPECT_EQ(told, (std::vector<std::string>{"en-US", "de-DE"}));
+}
+
 TEST_F(Lint, NamesAreKnownAsTheRendererFindsThem) {
   for (const char* known :
        {"{{bookingId}}", "{{BOOKINGID}}", "{{guest.name}}", "{{Guest.Phone}}", "{{guestName}}", "{{guestphone}}",
@@ -103,6 +121,15 @@ TEST_F(Lint, NamesThatNoEventHasAreErrors) {
   EXPECT_EQ(findings[0].part, "body");
   EXPECT_EQ(findings[0].kind, FindingKind::UnknownPlaceholder);
   EXPECT_EQ(to_text(findings[0]), "error: made (email), en-US, body, line 2: \"nope\" is no key of booking.made");
+}
+
+TEST_F(Lint, WhatIsInsideASectionIsKnownAsFarAsItIsDeclared) {
+  route().keys = {"rooms.title", "rooms.address.city", "guest", "guest.name"};
+  EXPECT_EQ(said({entry("{{#rooms}}{{title.short}}{{/rooms}}")}), "") << "a title as a whole is declared";
+  EXPECT_EQ(said({entry("{{#rooms}}{{#address}}{{city}}{{/address}}{{/rooms}}")}), "");
+  EXPECT_EQ(said({entry("{{#rooms}}{{address.street}}{{/rooms}}")}), "\"address.street\" is no key of booking.made");
+  EXPECT_EQ(said({entry("{{guestName}}")}), "");
+  EXPECT_EQ(said({entry("{{guestFax}}")}), "\"guestFax\" is no key of booking.made") << "of a guest the name is known";
 }
 
 TEST_F(Lint, EveryPartIsLookedAt) {
@@ -164,6 +191,11 @@ TEST_F(Lint, TheTenantsOwnRouteDecides) {
   common.tenant.clear();
   common.texts[0].locale.clear();
   EXPECT_EQ(said({common}), "") << "a common one may use what any of the routes has";
+  rules.routes.push_back({.type = "booking.gone", .keys = {"other"}});
+  common.texts[0].body = "{{other}}";
+  EXPECT_EQ(said({common}), "\"other\" is no key of booking.made") << "of its own type";
+  rules.routes[0].keys.clear();
+  EXPECT_EQ(said({common}), "") << "one of the two routes says nothing, so anything may be";
 }
 
 TEST_F(Lint, WhatDoesNotCompileIsBroken) {
@@ -222,6 +254,28 @@ TEST_F(Lint, PartialsThatIncludeThemselves) {
       find({partial("a", "{{> b}}"), partial("b", "{{> c}}"), partial("c", "{{> c2}}"), partial("c2", "x")}).empty());
 }
 
+TEST_F(Lint, WaysThatMeetAgainAreNoCircle) {
+  EXPECT_TRUE(
+      find({partial("a", "{{> b}}{{> c}}"), partial("b", "{{> d}}"), partial("c", "{{> d}}"), partial("d", "x")})
+          .empty());
+  const auto broken = find({partial("a", "{{> b}}"), partial("b", "{{#open}}")});
+  ASSERT_EQ(broken.size(), 1U) << "what cannot be read includes nothing";
+  EXPECT_EQ(broken[0].kind, FindingKind::Broken);
+  EXPECT_EQ(broken[0].about, "b (partial)");
+}
+
+TEST_F(Lint, APartialWithoutATextIsInTheCircleOfTheCommonOne) {
+  TemplateSource common = partial("a", "{{> a}}");
+  common.tenant.clear();
+  TemplateSource own = partial("a", "");
+  own.texts.clear();
+  std::vector<std::string> told;
+  for (const Finding& each : find({own}, {common})) {
+    if (each.kind == FindingKind::SelfIncluding) told.push_back(each.file + each.text);
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"includes itself, without end"});
+}
+
 TEST_F(Lint, WhatsAppNeedsTheProvidersTemplate) {
   TemplateSource source = entry("x", Channel::WhatsApp);
   source.texts[1].provider_template = "made_v1";
@@ -246,11 +300,23 @@ TEST_F(Lint, AnSmsTellsWhatItCosts) {
             std::string::npos);
 }
 
+TEST_F(Lint, AnSmsThatCannotBeWrittenCostsNothing) {
+  EXPECT_EQ(said({entry("{{#open}}", Channel::Sms)}), "line 1, column 1: {{#open}} is never closed");
+  std::string endless;
+  for (int i = 0; i < 20'000; ++i) endless += "{{k" + std::to_string(i) + "}}";
+  TemplateSource source = entry(endless, Channel::Sms);
+  source.type = "other.type";
+  EXPECT_EQ(said({source}), "") << "rendering it takes too many steps";
+}
+
 TEST_F(Lint, ATextMustHaveABody) {
   TemplateSource source = entry("");
   EXPECT_EQ(said({source}), "has no body");
   source.texts[0].html = "<p>";
   EXPECT_EQ(said({source}), "");
+  TemplateSource approved = entry("", Channel::WhatsApp);
+  for (TextSource& text : approved.texts) text.provider_template = "made_v1";
+  EXPECT_EQ(said({approved}), "") << "the provider has the text";
 }
 
 TEST_F(Lint, AShapeThatIsNoneIsToldAlone) {
@@ -282,6 +348,22 @@ TEST(Gather, FilesOfOneTemplateComeTogether) {
   ASSERT_EQ(wrong.problems.size(), 2U);
   EXPECT_EQ(wrong.problems[0].text, "another file says name \"Made\", this one \"Gemacht\"");
   EXPECT_EQ(wrong.problems[1].text, "another file says active \"true\", this one \"false\"");
+  EXPECT_TRUE(gather({resting, resting}, "acme").problems.empty());
+  EXPECT_EQ(gather({resting, file("en-US", "")}, "acme").problems.at(0).text,
+            "another file says active \"false\", this one \"true\"");
+}
+
+TEST(Finding, SaysWhereItIsAsFarAsThatIsKnown) {
+  Finding finding{.about = "made (email)", .text = "is wrong"};
+  EXPECT_EQ(to_text(finding), "error: made (email): is wrong");
+  finding.locale = "de-DE";
+  finding.part = "body";
+  finding.line = 3;
+  EXPECT_EQ(to_text(finding), "error: made (email), de-DE, body, line 3: is wrong");
+  finding.file = "made.tpl";
+  EXPECT_EQ(to_text(finding), "made.tpl:3: error: made (email), de-DE, body: is wrong");
+  finding.line = 0;
+  EXPECT_EQ(to_text(finding), "made.tpl: error: made (email), de-DE, body: is wrong");
 }
 
 TEST(Finding, EveryKindAndWeightHasAWord) {
