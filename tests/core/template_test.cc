@@ -77,19 +77,21 @@ TEST(TemplateSet, OneWithoutATypeIsForMessagesThatNameIt) {
 }
 
 TEST(TemplateSet, WhicheverPartNamesASecretTheTemplateUsesOne) {
-  const auto uses_secret = [](LocalText local) {
+  const auto use_of = [](LocalText local) {
     TemplateSet set;
-    const LocalText without{.body = text("no secret, {{secretary}}")};
+    const LocalText without{.body = text("no secret")};
     set.add({.key = "t", .texts = {without, std::move(local), without}});
-    return set.all().front().uses_secret;
+    return set.secret_use(set.all().front(), "acme", "");
   };
-  EXPECT_FALSE(uses_secret({}));
-  EXPECT_TRUE(uses_secret({.subject = text("{{secret.code}}")}));
-  EXPECT_TRUE(uses_secret({.body = text("{{#secret}}{{code}}{{/secret}}")}));
-  EXPECT_TRUE(uses_secret({.html = text("{{{secret.code}}}")}));
-  EXPECT_TRUE(uses_secret({.provider_params = {{"1", text("x")}, {"2", text("{{secret.code}}")}}}));
-  EXPECT_FALSE(uses_secret({.provider_params = {{"1", text("x")}}}));
-  EXPECT_FALSE(uses_secret({.body = text("{{> secret}}")})) << "a partial of that name is none";
+  EXPECT_EQ(use_of({}), SecretUse::None);
+  EXPECT_EQ(use_of({.subject = text("{{secret.code}}")}), SecretUse::Certain);
+  EXPECT_EQ(use_of({.body = text("{{#secret}}{{code}}{{/secret}}")}), SecretUse::Certain);
+  EXPECT_EQ(use_of({.html = text("{{{secret.code}}}")}), SecretUse::Certain);
+  EXPECT_EQ(use_of({.provider_params = {{"1", text("x")}, {"2", text("{{secret.code}}")}}}), SecretUse::Certain);
+  EXPECT_EQ(use_of({.provider_params = {{"1", text("x")}}}), SecretUse::None);
+  EXPECT_EQ(use_of({.body = text("{{secretCode}} or {{secretary}}")}), SecretUse::Perhaps);
+  EXPECT_EQ(use_of({.body = text("{{secretary.name}}")}), SecretUse::None);
+  EXPECT_EQ(use_of({.body = text("{{> secret}}")}), SecretUse::None) << "a partial of that name is none";
 }
 
 TEST(Template, ATextIsTheOneOfTheLanguageThenOfAFallbackThenTheOneForAll) {

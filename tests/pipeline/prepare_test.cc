@@ -112,31 +112,6 @@ TEST(Prepare, RecordsThatAreGoneOrTwoOrRefusedAreToldApart) {
   EXPECT_EQ(std::get<NotNow>(passing).detail, "no connection");
 }
 
-TEST(Prepare, WhatIsSentAgainIsWrittenFromItsRecordToo) {
-  Late l;
-  const RowId first = l.made("b1");
-  OutboxRow again;
-  again.tenant = "acme";
-  again.type = "booking";
-  again.entity_id = "b1";
-  again.idempotency_key = "manual:b1:push:t:r-1";
-  again.channel = "push";
-  again.recipient = "t";
-  again.template_key = "t";
-  l.database->insert_outbox(again);
-  EXPECT_TRUE(l.expander.turn(l.now));
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(l.expander.work(l.now));
-  const RowId second = l.database->deliveries.rbegin()->first;
-  ASSERT_NE(second, first);
-  EXPECT_EQ(l.database->deliveries.at(second).rendering, Rendering::Late);
-  l.source.records["b1"] = std::string{R"({"guest":"Asha"})"};
-  const auto what = l.answer(second);
-  ASSERT_TRUE(std::holds_alternative<LateText>(what));
-  EXPECT_EQ(std::get<LateText>(what).content.body, "Hi Asha");
-  l.source.records["b1"] = std::string{R"({"guest":"Asha","status":"Cancelled"})"};
-  EXPECT_EQ(std::get<NotToBeSent>(l.answer(second)).state, DeliveryState::Cancelled);
-}
-
 TEST(Prepare, WhatIsWrittenAlreadyOnlyGetsItsMessagesKey) {
   Late l;
   l.rules.routes[0].rendering = Rendering::Early;

@@ -127,7 +127,7 @@ TEST(Resending, TheOneThatWasWrittenWithTheTemplateAskedForIsTheOriginal) {
   c.told_event("paid");
   c.told_event("gone", R"({"pushToken":"t-2"})");
   const auto original = [&](const std::string& name) {
-    return c.database->deliveries.at(std::get<Resent>(c.again(name)).original).recipient;
+    return c.database->deliveries.at(std::get<Resent>(c.again(name)).original.value()).recipient;
   };
   EXPECT_EQ(original("first"), "t-1");
   EXPECT_EQ(original("second"), "t-2");
@@ -166,7 +166,7 @@ TEST(Resending, OwnContentAndTheEventItselfAreToldAsTheyWere) {
   bare.recipient = "https://example.org/y";
   c.told(bare);
   const auto again = std::get<Resent>(c.again("", Channel::Webhook));
-  EXPECT_EQ(c.database->deliveries.at(again.original).recipient, "https://example.org/y");
+  EXPECT_EQ(c.database->deliveries.at(again.original.value()).recipient, "https://example.org/y");
   EXPECT_TRUE(again.key.starts_with("manual:b-7:webhook:event:"));
 }
 
@@ -194,15 +194,15 @@ TEST(Resending, ADirectMessageWithATemplateIsToldWithThatOne) {
   EXPECT_EQ(c.chosen(), "named");
 }
 
-TEST(Resending, WhatReachedNobodyIsNotToldAgain) {
+TEST(Resending, WhatReachedNobodyIsToldFromItsEvent) {
   Counter c;
   EXPECT_EQ(c.chosen(), Counter::because(Why::NothingTold));
   c.knows_in_file("first", "paid");
   c.told_event("paid", "{}");
-  EXPECT_EQ(c.chosen(), Counter::because(Why::NothingTold)) << "there was no address";
-  EXPECT_EQ(c.chosen("first"), Counter::because(Why::NothingTold));
+  EXPECT_EQ(c.chosen(), "first") << "there was no address; there may be one by now";
+  EXPECT_EQ(std::get<Resent>(c.again("first")).original, std::nullopt);
   c.told_event("unheard.of");
-  EXPECT_EQ(c.chosen(), Counter::because(Why::NothingTold)) << "there was no delivery";
+  EXPECT_EQ(c.chosen(), Counter::because(Why::NoTemplate)) << "the newest one has none";
   const Contact cy{.tenant = 1, .key = "cy", .name = "Cy"};
   ASSERT_TRUE(c.session.save_contacts(c.now, {.actor = "me"}, {&cy, 1}, {}));
   OutboxRow to_contact;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "store/common/rows.h"
 #include "store/postgres/rows.h"
@@ -101,6 +102,15 @@ void drop_secrets(Connection& c, std::span<const Completion> completions, const 
   if (settled.size() > 0) c.query("secret_drop_of_deliveries", Params{}.array(settled));
 }
 
+// By id, as those go who call deliveries off: two that want the same rows wait for each other, and never in a circle.
+std::vector<std::size_t> in_order_of_ids(std::span<const Completion> completions) {
+  std::vector<std::size_t> order(completions.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return completions[a].lease.id < completions[b].lease.id; });
+  return order;
+}
+
 }  // namespace
 
 Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<const Completion> completions) {
@@ -109,6 +119,7 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
                    [](const Completion& c) { return may_end_a_lease(c.verdict.state); })) {
     return Error{ErrorCode::Invalid, "a completion's state is not one that a lease can end in"};
   }
+  const std::vector<std::size_t> order = in_order_of_ids(completions);
   return run([&](Connection& c) {
     std::vector<Recorded> answers(completions.size(), Recorded::Stale);
     bool any_secret = false;
@@ -120,7 +131,7 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
     for (const std::string_view form : {"record", "record_by_key"}) {
       CompletionRows columns;
       std::vector<std::size_t> asked;
-      for (std::size_t i = 0; i < completions.size(); ++i) {
+      for (const std::size_t i : order) {
         if (answers[i] == Recorded::Applied || (form == "record" && completions[i].lease.where == 0)) continue;
         columns.add(completions[i]);
         asked.push_back(i);
