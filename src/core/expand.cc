@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -444,9 +445,10 @@ class Expander {
       return d.placement.state == DeliveryState::Suppressed && can_be_mended(d.placement.reason);
     });
     if (!all) return;
+    POSTRIDER_CHECK(!out.deliveries.empty());  // Every plan makes one, and without a plan it was refused before.
     out.state = MessageState::Failed;
-    out.reason = out.deliveries.empty() ? Reason::NoRecipient : out.deliveries.front().placement.reason;
-    out.detail = out.deliveries.empty() ? "" : out.deliveries.front().placement.detail;
+    out.reason = out.deliveries.front().placement.reason;
+    out.detail = out.deliveries.front().placement.detail;
   }
   static bool can_be_mended(Reason reason) {
     return reason == Reason::NoRecipient || reason == Reason::TemplateNotFound || reason == Reason::SecretMissing ||

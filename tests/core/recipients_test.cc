@@ -145,6 +145,11 @@ TEST_F(Recipients, FieldsAreFoundInEitherCaseOfLetters) {
   const Message m = event(R"({"MAIL":"field@example.org","bookingstatus":"cancelled"})");
   EXPECT_EQ(expand(m).state, MessageState::Cancelled) << "a database folds the names of its columns";
   EXPECT_EQ(expand(m).detail, "bookingStatus is cancelled");
+  rules.routes.front().cancel_when = {.field = "stay.state.word", .values = {"Cancelled"}};
+  EXPECT_EQ(expand(event(R"({"Stay":{"STATE":{"Word":"cancelled"}}})")).state, MessageState::Cancelled);
+  for (const char* other : {R"({"Stay":{"STATE":"cancelled"}})", R"({"Stay":"cancelled"})", R"({"stays":1})"}) {
+    EXPECT_NE(expand(event(other)).state, MessageState::Cancelled) << other;
+  }
   rules.routes.front().cancel_when = {};
   EXPECT_EQ(expand(m).deliveries.at(0).delivery.recipient, "field@example.org");
   EXPECT_EQ(

@@ -160,6 +160,14 @@ TEST(Compile, WhatIsWrongIsToldWithLineAndColumn) {
                   "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
                   "many, "
                   "other, or a number)"},
+           Broken{"{{x | plural:=a; other=b}}",
+                  "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
+                  "many, "
+                  "other, or a number)"},
+           Broken{"{{x | plural:7a=a; other=b}}",
+                  "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
+                  "many, "
+                  "other, or a number)"},
            Broken{"{{x | plural:other}}",
                   "line 1, column 7: plural has forms such as plural:one=# night; other=# nights (zero, one, two, few, "
                   "many, "

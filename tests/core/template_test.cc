@@ -94,6 +94,18 @@ TEST(TemplateSet, WhicheverPartNamesASecretTheTemplateUsesOne) {
   EXPECT_EQ(use_of({.body = text("{{> secret}}")}), SecretUse::None) << "a partial of that name is none";
 }
 
+TEST(TemplateSet, WhatPartialsIncludeIsFoundThroughAllOfThem) {
+  TemplateSet set;
+  ASSERT_TRUE(set.add_partial("", "a", "", "{{> b}}{{> z}}"));
+  ASSERT_TRUE(set.add_partial("", "b", "", "{{> z}}"));
+  ASSERT_TRUE(set.add_partial("", "z", "", "{{secret.code}}"));
+  ASSERT_TRUE(set.add_partial("", "plain", "", "x"));
+  set.add({.key = "t", .texts = {{.body = text("{{> a}}")}}});
+  set.add({.key = "u", .texts = {{.body = text("{{> plain}}")}}});
+  EXPECT_EQ(set.secret_use(set.all()[0], "acme", ""), SecretUse::Certain);
+  EXPECT_EQ(set.secret_use(set.all()[1], "acme", ""), SecretUse::None);
+}
+
 TEST(Template, ATextIsTheOneOfTheLanguageThenOfAFallbackThenTheOneForAll) {
   Template made{.key = "made", .texts = {{.locale = "en-US"}, {.locale = "de-DE"}}};
   const std::vector<std::string> fallbacks{"fr-FR", "en-US"};

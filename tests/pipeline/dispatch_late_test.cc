@@ -50,6 +50,18 @@ TEST(DispatchLate, TheTextIsAskedForBeforeTheCallAndKeptWithTheOutcome) {
   EXPECT_EQ(world.used(), 0);
 }
 
+TEST(DispatchLate, AProviderThatAsksForTheMessagesKeyGetsItBeforeTheCall) {
+  World world;
+  world.adapter.asks_for_message_key = true;
+  const RowId id = world.queue(1).front();
+  claimed(world, {id});
+  EXPECT_TRUE(world.calling().empty());
+  ASSERT_EQ(world.prepares.size(), 1U);
+  world.text_comes(id, text("hello"));
+  EXPECT_EQ(world.calling(), std::vector{id});
+  EXPECT_TRUE(world.prepares.empty()) << "asked once";
+}
+
 TEST(DispatchLate, ManyTextsAreOneQuestion) {
   World world{{.window = 64, .connections = 4}};
   std::vector<RowId> ids;

@@ -139,6 +139,16 @@ TEST(Prepare, ASecretIsInTheTextAndInNothingThatIsKept) {
   EXPECT_EQ(text.content.warnings.find("hush"), std::string::npos);
 }
 
+TEST(Prepare, ANameThatMayBeOfASecretIsOneWhereTheMessageCarriesABox) {
+  Late l{"Your code: {{secretCode}}."};
+  const auto with = std::get<LateText>(l.answer(l.made("b1", "box")));
+  EXPECT_EQ(with.content.body, "Your code: hush-4711.");
+  EXPECT_FALSE(with.may_be_kept);
+  const auto without = std::get<LateText>(l.answer(l.made("b2")));
+  EXPECT_EQ(without.content.body, "Your code: .");
+  EXPECT_TRUE(without.may_be_kept);
+}
+
 TEST(Prepare, ABoxThatNoKeyOpensWaitsForSomebodyWhoHasIt) {
   Late l{"Your code: {{secret.code}}"};
   const auto what = l.answer(l.made("b1", "another box"));

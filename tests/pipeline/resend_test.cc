@@ -213,6 +213,53 @@ TEST(Resending, WhatReachedNobodyIsToldFromItsEvent) {
   EXPECT_EQ(c.chosen(), "first") << "a contact may have an address by now";
 }
 
+TEST(Resending, AnEventToAListIsNotToldToOne) {
+  Counter c;
+  c.knows_in_file("first", "paid");
+  c.rules.routes.push_back({.type = "paid"});
+  c.rules.routes.back().list = "guests";
+  c.rules.index();
+  c.told_event("paid", "{}");
+  EXPECT_EQ(c.chosen("", Channel::Email), Counter::because(Why::NothingTold));
+}
+
+TEST(Resending, WhatStillWaitsInTheOutboxIsPassedBy) {
+  for (const bool told_before : {true, false}) {
+    Counter c;
+    c.knows_in_file("first", "paid");
+    if (told_before) c.told_event();
+    for (int i = 0; i < 60; ++i) {
+      OutboxRow row;
+      row.tenant = "acme";
+      row.type = "paid";
+      row.entity_id = "b-7";
+      row.channel = "push";
+      c.database->insert_outbox(row);
+    }
+    EXPECT_EQ(c.chosen(), told_before ? "first" : Counter::because(Why::NothingTold));
+  }
+}
+
+TEST(Resending, ItIsNotLookedForWithoutEnd) {
+  Counter c;
+  c.knows_in_file("first", "paid");
+  c.told_event();
+  for (int i = 0; i < 2'000; ++i) {
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "paid";
+    row.entity_id = "b-7";
+    row.idempotency_key = "manual:b-7:push:first:x" + std::to_string(i);
+    row.channel = "push";
+    row.recipient = "t-1";
+    row.template_key = "first";
+    c.database->insert_outbox(row);
+  }
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(c.stage.turn(c.now));
+  ASSERT_EQ(c.database->deliveries.size(), 2'001U);
+  EXPECT_EQ(c.chosen(), Counter::because(Why::NothingTold));
+}
+
 TEST(Resending, WhatANewMessageMayNotBeIsRefusedHereToo) {
   Counter c;
   c.knows_in_file("first", "paid");
@@ -235,12 +282,13 @@ TEST(Resending, WhicheverQuestionFailsNothingIsSent) {
   c.told_event();
   c.rests(own);
   c.saves(0, "common", "paid");
-  for (const char* name : {"", "of-file", "17"}) {
+  for (const char* name : {"", "of-file", "17", "by another channel"}) {
+    const Channel channel = std::string_view{name} == "by another channel" ? Channel::Email : Channel::Push;
     int questions = 0;
     for (;;) {
       const std::size_t waiting = c.database->outbox.size();
       c.session.question_fails = ++questions;
-      const auto answer = c.again(name);
+      const auto answer = c.again(name, channel);
       if (c.session.question_fails != 0) break;
       ASSERT_TRUE(std::holds_alternative<NotResent>(answer)) << name << " " << questions;
       EXPECT_EQ(std::get<NotResent>(answer).why, Why::Store);

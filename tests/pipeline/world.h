@@ -15,7 +15,8 @@ namespace postrider {
 /// such recipient.
 class ScriptedAdapter final : public Provider {
  public:
-  [[nodiscard]] CapabilityCard card() const override { return {}; }
+  bool asks_for_message_key = false;
+  [[nodiscard]] CapabilityCard card() const override { return {.asks_for_message_key = asks_for_message_key}; }
   [[nodiscard]] Request compose(const Delivery& delivery, std::string_view provider_key, Instant now) const override;
   [[nodiscard]] Outcome interpret(const Reply& reply, Instant now) const override;
 };

@@ -237,6 +237,11 @@ TEST_F(Lint, WhatAPartialNamesMustBeAKeyOfTheEventThatIncludesIt) {
   TemplateSource common = partial("footer", "{{nobody}}");
   common.tenant.clear();
   EXPECT_EQ(said({entry("{{> footer}}")}, {common, partial("footer", "bye")}), "") << "the tenant's own is the one";
+  EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "bye"), common}), "") << "wherever it stands";
+  EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "{{nobody}} {{nobody}}")}),
+            "\"nobody\", in the partial \"footer\", is no key of booking.made")
+      << "told once";
+  EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "{{#nobody}}")}), "") << "a broken one names nothing";
   route().keys.clear();
   EXPECT_EQ(said({entry("{{> footer}}")}, {partial("footer", "{{nobody}}")}), "") << "nobody said what there is";
 }
