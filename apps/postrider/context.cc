@@ -62,7 +62,7 @@ fs::path sqlite_path(const Common& common, const std::string& url) {
 }
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config) {
+Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config, WhereNone where_none) {
   const std::string& url = config.store.url;
   if (!url.starts_with("sqlite:")) {
     auto opened = postgres::PostgresStore::open(url);
@@ -71,6 +71,10 @@ Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& co
   }
   const fs::path path = sqlite_path(common, url);
   std::error_code error;
+  if (where_none == WhereNone::SaySo && !fs::exists(path, error))
+    return Error{
+        ErrorCode::NotFound,
+        fmt::format("there is no database {}; `postrider serve` or `postrider migrate` makes it", path.string())};
   fs::create_directories(path.parent_path(), error);
   if (error)
     return Error{ErrorCode::Unavailable,
@@ -130,7 +134,7 @@ Result<std::unique_ptr<Visit>> visit(const Common& common, Ids ids) {
   auto v = std::make_unique<Visit>();
   POSTRIDER_TRY(config, read_config(common));
   v->config = std::move(config);
-  POSTRIDER_TRY(store, open_store(common, v->config));
+  POSTRIDER_TRY(store, open_store(common, v->config, WhereNone::SaySo));
   v->store = std::move(store);
   POSTRIDER_TRY(version, v->store->schema_version());
   if (version.found != version.wanted) {

@@ -24,8 +24,10 @@ std::string config_file_of(const Common& common);
 std::string seal_folder_of(const Common& common);
 /// The configuration file, or the built-in defaults where there is none and none was named.
 Result<Config> read_config(const Common& common);
+/// What to do where there is no SQLite file yet.
+enum class WhereNone : std::uint8_t { MakeIt, SaySo };
 /// sqlite: paths are relative to home.
-Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config);
+Result<std::unique_ptr<Store>> open_store(const Common& common, const Config& config, WhereNone where_none);
 /// The application's own; their sqlite: paths are relative to home too.
 std::vector<ContextDatabase> context_databases(const Common& common, const Config& config);
 

@@ -49,7 +49,7 @@ class Doctor {
   }
 
   bool look_at_store() {
-    auto store = open_store(common_, config_);
+    auto store = open_store(common_, config_, WhereNone::SaySo);
     if (!store)
       return note("store", false, store.error().text, "check that the database runs and that store.url is right");
     store_ = std::move(*store);

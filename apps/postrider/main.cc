@@ -1,4 +1,6 @@
 // The command line. Each command's work is in the file of its name.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -280,7 +282,14 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::vector<std::string> unknown = app.remaining();
+    const bool no_command = app.get_subcommands().empty() && !unknown.empty();
+    fmt::print(stderr, "postrider: {}; `postrider --help` lists what there is\n",
+               no_command ? fmt::format("there is no {} \"{}\"",
+                                        unknown.front().starts_with('-') ? "option" : "command", unknown.front())
+                          : error.what());
+    return 2;
   }
   return code;
 }

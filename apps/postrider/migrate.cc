@@ -8,7 +8,7 @@ namespace postrider::app {
 int run_migrate(const Common& common) {
   auto config = read_config(common);
   if (!config) return fail(config.error());
-  auto store = open_store(common, *config);
+  auto store = open_store(common, *config, WhereNone::MakeIt);
   if (!store) return fail(store.error());
   const auto before = (*store)->schema_version();
   if (!before) return fail(before.error());

@@ -138,7 +138,7 @@ Result<Done> Service::prepare() {
     config_.http.host = parsed->host;
     config_.http.port = parsed->port;
   }
-  POSTRIDER_TRY(store, open_store(common_, config_));
+  POSTRIDER_TRY(store, open_store(common_, config_, WhereNone::MakeIt));
   store_ = std::move(store);
   const bool all = roles_.api && roles_.expand && roles_.send && roles_.maintain;
   if (store_->nodes() == Nodes::One && !all)

@@ -230,6 +230,12 @@ class SqliteConnection final : public Connection {
       case SQLITE_READONLY: return {ErrorCode::Unsupported, fmt::format("only reading is allowed ({})", said)};
       case SQLITE_RANGE:
       case SQLITE_TOOBIG: return {ErrorCode::Unsupported, said};
+      // A table or a column may come with the application's next migration; what is no SQL stays so. Only the words
+      // tell.
+      case SQLITE_ERROR:
+        if (said.find("syntax error") != std::string::npos || said == "incomplete input")
+          return {ErrorCode::Unsupported, said};
+        return {ErrorCode::Unavailable, said};
       default: return {ErrorCode::Unavailable, said};
     }
   }

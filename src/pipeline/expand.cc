@@ -29,20 +29,24 @@ bool lacks_template(const ExpandedMessage& message) {
 }  // namespace
 
 Result<Done> ExpandStage::keep_up(Instant now) {
-  if (catalog_changed_) {
-    POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
-    catalog_changed_ = false;
-    return Done{};
-  }
-  return catalog_.refresh_if_due(parts_.store, now);
+  const bool told = parts_.catalog_changed != nullptr && parts_.catalog_changed->load();
+  return told ? read_templates_again() : catalog_.refresh_if_due(parts_.store, now);
+}
+
+// The flag first: what changes while they are read is told again.
+Result<Done> ExpandStage::read_templates_again() {
+  if (parts_.catalog_changed != nullptr) parts_.catalog_changed->store(false);
+  auto read = catalog_.refresh(parts_.store);
+  if (!read && parts_.catalog_changed != nullptr) parts_.catalog_changed->store(true);
+  return read;
 }
 
 Result<ExpandReport> ExpandStage::turn(Instant now) {
   POSTRIDER_TRY_DONE(keep_up(now));
   auto report = take_rows(now);
-  if (!report && catalog_stale_) {
+  for (int again = 0; !report && catalog_stale_ && again < kDecidedAgainMax; ++again) {
     // A template came after we last looked: nothing was written, and everything is decided again with it.
-    POSTRIDER_TRY_DONE(catalog_.refresh(parts_.store));
+    POSTRIDER_TRY_DONE(read_templates_again());
     report = take_rows(now);
   }
   return report;
@@ -104,6 +108,7 @@ std::vector<ExpandedMessage> ExpandStage::decide(Instant now, std::span<const Ou
     out.push_back(give_up(now, rows.front()));
     return out;
   }
+  decide_again_when_templates_changed();
   out.reserve(rows.size());
   for (const OutboxRow& row : rows) out.push_back(read_one(now, row));
   expand_all(now, out);
@@ -164,6 +169,14 @@ void ExpandStage::expand_one(Instant now, const People& people, ExpandedMessage&
     made.delivery.id = parts_.ids.next(now);
     out.deliveries.push_back({std::move(made), 0});
   }
+}
+
+// A row that came after the answer to whoever changed a template is written with the new one, also when it is taken by
+// a turn that had begun before.
+void ExpandStage::decide_again_when_templates_changed() {
+  if (parts_.catalog_changed == nullptr || !parts_.catalog_changed->load()) return;
+  catalog_stale_ = true;
+  throw CannotDecide{"the templates changed"};
 }
 
 // Nobody is told "no template" because of a copy that is a second old.

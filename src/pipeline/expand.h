@@ -1,6 +1,7 @@
 // The stage between the outbox and the queue: takes rows, lets the core decide, and writes everything in one
 // transaction. What takes time (a list, a record of the application, very many recipients) becomes work of its own.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -25,6 +26,8 @@ class ExpandStage {
     NodeId node = 0;
     Places* places = nullptr;          // null: this process does not send, nothing is owned
     ContextSource* context = nullptr;  // null: routes that ask for a record fail
+    /// Set by anybody at any time: templates changed, and are read again before anything more is decided.
+    std::atomic<bool>* catalog_changed = nullptr;
   };
   ExpandStage(Parts parts, std::uint64_t seed) : parts_(parts), random_(seed), catalog_(parts.rules) {}
 
@@ -34,8 +37,6 @@ class ExpandStage {
   /// Some expand work, if there is any: large messages, lists, records, replayed ones. What is begun is carried on
   /// first.
   Result<ExpandReport> work(Instant now);
-  /// Templates changed: they are read again at the next turn.
-  void catalog_changed() { catalog_changed_ = true; }
   [[nodiscard]] const Catalog& catalog() const { return catalog_; }
   /// Work is begun and waits for its turn.
   [[nodiscard]] bool has_begun() const { return !begun_.empty(); }
@@ -48,9 +49,11 @@ class ExpandStage {
     bool lasting = false;  // trying again cannot help
   };
   Result<Done> keep_up(Instant now);
+  Result<Done> read_templates_again();
   Result<ExpandReport> take_rows(Instant now);
   std::vector<ExpandedMessage> decide(Instant now, std::span<const OutboxRow> rows);
   void expand_all(Instant now, std::vector<ExpandedMessage>& decided);
+  void decide_again_when_templates_changed();
   void look_again_for_templates(const std::vector<ExpandedMessage>& decided);
   ExpandedMessage read_one(Instant now, const OutboxRow& row);
   void expand_one(Instant now, const People& people, ExpandedMessage& out);
@@ -76,7 +79,6 @@ class ExpandStage {
   Parts parts_;
   Prng random_;
   Catalog catalog_;
-  bool catalog_changed_ = true;
   std::optional<Error> look_up_failed_;  // inside the decision that is under way
   bool catalog_stale_ = false;
   std::size_t rows_max_ = kRowsPerTurn;
@@ -88,6 +90,7 @@ class ExpandStage {
   static constexpr std::size_t kRowsPerTurn = 500;
   static constexpr std::size_t kWorkAtOnce = 100;
   static constexpr int kRefusalsMax = 3;
+  static constexpr int kDecidedAgainMax = 5;
 };
 
 }  // namespace postrider

@@ -102,6 +102,8 @@ std::vector<ContextRecord> PrepareStage::records_of(const std::vector<LateDelive
   return records;
 }
 
+// What an operator can mend (a template, a query, a tenant that is configured again) is parked: it can be retried. What
+// the application has taken back (no record, a condition) has ended.
 PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const ContextRecord& record,
                                            const People& people) {
   if (const auto* failed = std::get_if<RecordFailed>(&record)) {
@@ -109,7 +111,7 @@ PrepareStage::Answer PrepareStage::prepare(const LateDelivery& late, const Conte
     return NotToBeSent{DeliveryState::Parked, Reason::ContextFailed, failed->text};  // for an operator to try again
   }
   if (std::holds_alternative<ManyRecords>(record)) {
-    return NotToBeSent{DeliveryState::Suppressed, Reason::ContextAmbiguous,
+    return NotToBeSent{DeliveryState::Parked, Reason::ContextAmbiguous,
                        fmt::format("more than one record of \"{}\"", late.message.entity_id)};
   }
   if (std::holds_alternative<NoRecord>(record)) {
@@ -129,13 +131,13 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     return LateText{{d.subject, d.body, d.html, d.warnings}, d.template_version, {}, false, m.idempotency_key};
   const Rules& rules = parts_.rules;
   const Tenant* tenant = rules.tenant(d.tenant);
-  if (tenant == nullptr) return NotToBeSent{DeliveryState::Suppressed, Reason::UnknownTenant, m.tenant_name};
+  if (tenant == nullptr) return NotToBeSent{DeliveryState::Parked, Reason::UnknownTenant, m.tenant_name};
   const Route* route = rules.route(m.tenant_name, m.type);
   const TemplateSet& templates = catalog_.templates();
   const Template* content = d.template_id != 0 ? templates.by_id(d.template_id)
                                                : templates.by_key(m.tenant_name, d.template_key, d.channel, {});
   if (content == nullptr) {
-    return NotToBeSent{DeliveryState::Suppressed, Reason::TemplateNotFound,
+    return NotToBeSent{DeliveryState::Parked, Reason::TemplateNotFound,
                        fmt::format("template \"{}\" is gone", d.template_key)};
   }
   std::string secret;
@@ -156,7 +158,7 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
     if (!secret.empty()) wiped.emplace();
     const auto document = JsonDocument::parse(data, kLateDataLimits);
     if (!document) {
-      answer = NotToBeSent{DeliveryState::Suppressed, Reason::InvalidPayload, "the data cannot be read"};
+      answer = NotToBeSent{DeliveryState::Parked, Reason::InvalidPayload, "the data cannot be read"};
     } else if (auto because = route != nullptr && goes_by_route(m) && !canary("late_cancel_ignored")
                                   ? cancelled_because(route->cancel_when, document->root())
                                   : std::nullopt) {
@@ -166,8 +168,8 @@ PrepareStage::Answer PrepareStage::write(const LateDelivery& late, std::string_v
       auto written =
           write_content(*content, document->root(), {rules, templates, *tenant, route, d.channel, d.locale, zone});
       if (auto* refused = std::get_if<Unwritable>(&written)) {
-        answer = NotToBeSent{DeliveryState::Suppressed, refused->reason,
-                             printable(excerpt(refused->detail, kExcerptBytesMax))};
+        answer =
+            NotToBeSent{DeliveryState::Parked, refused->reason, printable(excerpt(refused->detail, kExcerptBytesMax))};
       } else {
         answer = LateText{std::get<Content>(std::move(written)), content->version, words_in(secret), secret.empty(),
                           m.idempotency_key};

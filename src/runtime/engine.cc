@@ -251,14 +251,19 @@ void tell_problems(const std::vector<std::string>& problems) {
 }  // namespace
 
 void Engine::run_expand(StoreSession& session) {
-  ExpandStage stage({session, parts_.rules, *ids_, lease_.node, parts_.roles.send ? &places_ : nullptr}, entropy());
+  ExpandStage stage({.store = session,
+                     .rules = parts_.rules,
+                     .ids = *ids_,
+                     .node = lease_.node,
+                     .places = parts_.roles.send ? &places_ : nullptr,
+                     .catalog_changed = &catalog_changed_},
+                    entropy());
   Instant last_row = {};
   Instant next_work = {};
   bool rung = false;
   std::vector<std::string> told;  // about stored templates
   while (!stopping_.load()) {
     const Instant now = clock_.steady();
-    if (catalog_changed_.exchange(false)) stage.catalog_changed();
     auto report = stage.turn(clock_.now());
     if (stage.catalog().problems() != told) tell_problems(told = stage.catalog().problems());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");

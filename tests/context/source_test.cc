@@ -119,6 +119,8 @@ TEST_P(Context, NothingCanBeWritten) {
 TEST_P(Context, WhatIsNoQueryIsToldAndMayPassOnlyWhereItCould) {
   EXPECT_NE(ask("SELECT absent FROM booking").find("absent"), std::string::npos);
   EXPECT_TRUE(ask("SELECT guest FROM tomorrow").starts_with("passing: ")) << "the table may come with the next release";
+  EXPECT_TRUE(ask("SELEC guest FROM booking").starts_with("lasting: ")) << "what is no SQL stays so";
+  EXPECT_TRUE(ask("SELECT guest FROM booking WHERE (id = 1").starts_with("lasting: "));
   EXPECT_EQ(ask("SELECT id, guest AS id FROM booking"),
             "lasting: database \"shop\": the query gives the column \"id\" twice; name one of them with AS");
   EXPECT_EQ(ask("SELECT guest FROM booking WHERE id = :entity_id"), R"({"guest":"Asha"})") << "and it goes on";

@@ -261,6 +261,16 @@ class OnSqlite(Spine, harness.Case):
         self.assertEqual(second.process.wait(20), 1)
         self.assertIn("another", second.text().lower())
 
+    def test_a_command_that_fails_says_so_in_one_line_and_leaves_nothing_behind(self):
+        self.home = os.path.join(self.home, "nowhere")
+        for arguments, code, words in [(["frob"], 2, "frob"), ([], 2, "subcommand"), (["list", "--limit", "many"], 2, "--limit"),
+                                       (["show", "01a1e66b-7c4f-7706-974e-a74b3c959926"], 1, "there is no database"), (["list"], 1, "postrider migrate")]:
+            said = self.command(*arguments, code=code)
+            self.assertEqual((said.stdout, said.stderr.count("\n")), ("", 1), said.stderr)
+            self.assertIn(words, said.stderr)
+        self.assertIn("there is no database", self.command("doctor", code=1).stdout)
+        self.assertFalse(os.path.exists(self.home))
+
     def test_the_demo_runs_and_its_two_commands_work(self):
         os.remove(os.path.join(self.home, "postrider.toml"))
         engine = self.start("--demo")

@@ -167,11 +167,13 @@ TEST(Catalog, OnlyActivePartialsAreIncluded) {
 
 TEST(Catalog, AStageReadsItAgainWhenItIsToldAndWhenATemplateIsMissing) {
   Kept k;
-  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node}, 1};
+  std::atomic<bool> changed{false};
+  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node, .catalog_changed = &changed},
+                    1};
   k.insert("plain", R"({"pushToken":"t"})");
   ASSERT_TRUE(stage.turn(k.now));
   StoredTemplate saved = k.save(k.entry("first"));
-  stage.catalog_changed();
+  changed = true;
   k.insert("plain", R"({"pushToken":"t"})");
   ASSERT_TRUE(stage.turn(k.now));
   StoredTemplate other = k.entry("other");
@@ -184,6 +186,24 @@ TEST(Catalog, AStageReadsItAgainWhenItIsToldAndWhenATemplateIsMissing) {
   EXPECT_EQ(bodies, (std::vector<std::string>{"from the file", "first", "other"}));
   EXPECT_EQ(k.database->deliveries.rbegin()->second.template_version, 1);
   EXPECT_EQ(*k.session.remove_template(k.now, k.by, saved.id), Removal::Deactivated);
+}
+
+TEST(Catalog, ARowThatCameAfterAChangeHasTheNewTextThoughItsTurnBeganBefore) {
+  Kept k;
+  StoredTemplate saved = k.save(k.entry("old"));
+  std::atomic<bool> changed{false};
+  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node, .catalog_changed = &changed},
+                    1};
+  k.session.meanwhile = [&] {
+    saved.texts[0].body = "new";
+    k.save(saved);
+    changed = true;
+    k.insert("plain", R"({"pushToken":"t"})");
+  };
+  ASSERT_TRUE(stage.turn(k.now));
+  ASSERT_EQ(k.database->deliveries.size(), 1U);
+  EXPECT_EQ(k.database->deliveries.begin()->second.body, "new");
+  EXPECT_FALSE(changed) << "and they are not read once more";
 }
 
 TEST(Catalog, AMessageThatIsReplayedInTheSameMomentAsItsTemplateIsMadeHasIt) {

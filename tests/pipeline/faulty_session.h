@@ -34,8 +34,9 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> promote_fails = {};
   std::optional<Error> expire_fails = {};
   std::optional<Error> late_fails = {};
-  int question_fails = 0;                 // the n-th question about templates, people, lists or deliveries; 0: none
-  std::vector<std::size_t> batches = {};  // rows asked for, turn by turn
+  std::function<void()> meanwhile = nullptr;  // once, when a turn has looked at the templates and has no rows yet
+  int question_fails = 0;                     // the n-th question about templates, people, lists or deliveries; 0: none
+  std::vector<std::size_t> batches = {};      // rows asked for, turn by turn
   int lists_read = 0;
   int lists_read_while_deciding = 0;  // that is, inside the transaction that takes rows
 
@@ -57,6 +58,7 @@ class FaultySession final : public ContentForwards {
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override {
     batches.push_back(rows_max);
+    if (meanwhile) std::exchange(meanwhile, nullptr)();
     if (expand_fails) return *expand_fails;
     bool refused = false;
     const auto spied = [&](std::span<const OutboxRow> rows) {

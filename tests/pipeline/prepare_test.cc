@@ -102,7 +102,9 @@ TEST(Prepare, RecordsThatAreGoneOrTwoOrRefusedAreToldApart) {
     return std::get<NotToBeSent>(what);
   };
   EXPECT_EQ(refused(NoRecord{}).reason, Reason::MissingData);
+  EXPECT_EQ(refused(NoRecord{}).state, DeliveryState::Suppressed) << "there is nothing to tell about";
   EXPECT_EQ(refused(ManyRecords{}).reason, Reason::ContextAmbiguous);
+  EXPECT_EQ(refused(ManyRecords{}).state, DeliveryState::Parked);
   const NotToBeSent lasting = refused(RecordFailed{"only reading is allowed", true});
   EXPECT_EQ(lasting.state, DeliveryState::Parked) << "an operator can try it again";
   EXPECT_EQ(lasting.detail, "only reading is allowed");
@@ -183,9 +185,11 @@ TEST(Prepare, ATemplateOrATenantThatIsGoneByThenIsTold) {
   l.rules.templates = {};
   EXPECT_EQ(not_sent(l, id).detail, "template \"t\" is gone");
   EXPECT_EQ(not_sent(l, id).reason, Reason::TemplateNotFound);
+  EXPECT_EQ(not_sent(l, id).state, DeliveryState::Parked) << "to be retried when it is back";
   l.rules.tenants.clear();
   l.rules.index();
   EXPECT_EQ(not_sent(l, id).reason, Reason::UnknownTenant);
+  EXPECT_EQ(not_sent(l, id).state, DeliveryState::Parked);
 }
 
 TEST(Prepare, ARouteThatIsGoneByThenLeavesTheMessageItsOwnData) {
@@ -204,7 +208,7 @@ TEST(Prepare, MoreThanCanBeReadTogetherIsTold) {
   l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(4 * kPayloadBytesMax - 16, 'x'));
   const NotToBeSent told = not_sent(l, id);
   EXPECT_EQ(told.reason, Reason::InvalidPayload);
-  EXPECT_EQ(told.state, DeliveryState::Suppressed);
+  EXPECT_EQ(told.state, DeliveryState::Parked);
 }
 
 TEST(Prepare, AStoredTemplateIsTheOneOfItsNumberInItsNewestVersion) {
@@ -269,6 +273,7 @@ TEST(Prepare, ATextThatIsTooLargeByThenIsTold) {
   const RowId id = l.made("b1");
   l.source.records["b1"] = fmt::format(R"({{"guest":"{}"}})", std::string(kContentBytesMax / 2, 'x'));
   EXPECT_EQ(not_sent(l, id).reason, Reason::ContentTooLarge);
+  EXPECT_EQ(not_sent(l, id).state, DeliveryState::Parked) << "a shorter template can be retried";
 }
 
 TEST(Prepare, AStoreThatDoesNotAnswerMakesItWait) {

@@ -25,14 +25,6 @@ void append_number(std::string& out, T value) {
 
 constexpr std::size_t kArrayHeader = 20;  // dimensions, flags, element type, length, lower bound
 
-// Plans are pinned: statistics of a queue that is empty one moment and full the next lead the planner astray.
-constexpr const char* kSettings =
-    "SET search_path = postrider, pg_catalog; SET synchronous_commit = on; SET jit = off; SET plan_cache_mode = "
-    "force_generic_plan;"
-    "SET enable_seqscan = off; SET enable_bitmapscan = off; SET statement_timeout = '20s'; SET lock_timeout = '10s';"
-    "SET idle_in_transaction_session_timeout = '10s'; SET client_encoding = 'UTF8'; SET TimeZone = 'UTC'; SET "
-    "client_min_messages = warning";
-
 constexpr const char* kBegin = "BEGIN";
 constexpr const char* kCommit = "COMMIT";
 
@@ -232,7 +224,7 @@ void Connection::ensure() {
     connection_.reset();
     throw Failure{ErrorCode::Unavailable, fmt::format("PostgreSQL cannot be reached: {}", trim(text))};
   }
-  run(kSettings);
+  run(kSessionSettings);
 }
 
 Rows Connection::query(std::string_view name, const Params& params) {

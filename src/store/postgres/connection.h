@@ -242,6 +242,14 @@ class TextStatement {
   std::string_view name_;
 };
 
+// Plans are pinned: statistics of a queue that is empty one moment and full the next lead the planner astray.
+inline constexpr const char* kSessionSettings =
+    "SET search_path = postrider, pg_catalog; SET synchronous_commit = on; SET jit = off; SET plan_cache_mode = "
+    "force_generic_plan;"
+    "SET enable_seqscan = off; SET enable_bitmapscan = off; SET statement_timeout = '20s'; SET lock_timeout = '10s';"
+    "SET idle_in_transaction_session_timeout = '10s'; SET client_encoding = 'UTF8'; SET TimeZone = 'UTC'; SET "
+    "client_min_messages = warning";
+
 class Connection {
  public:
   Connection(std::string url, const Statements& statements) : url_(std::move(url)), statements_(statements) {}

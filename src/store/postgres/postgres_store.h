@@ -19,6 +19,9 @@ class PostgresStore final : public Store {
   Result<Done> lock_for_serving() override { return Done{}; }
   [[nodiscard]] Nodes nodes() const override { return Nodes::Many; }
 
+  /// Every statement as it is prepared: for whoever looks at their plans.
+  [[nodiscard]] const Statements& statements() const { return statements_; }
+
  private:
   explicit PostgresStore(std::string url);
   std::string url_;

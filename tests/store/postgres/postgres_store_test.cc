@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 
+#include "store/postgres/connection.h"
 #include "store/postgres/postgres_database.h"
 
 namespace postrider::conformance {
@@ -117,6 +119,44 @@ TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
   run_sql(application.get(), "COMMIT");
   EXPECT_EQ(session->claim(now, request(3, 50)).value().size(), 15U);
   EXPECT_EQ(value("SELECT count(*) FROM postrider.queue WHERE node = 3 AND fence = 1"), "20");
+}
+
+/// What goes round with every batch, and those of it that name rows by their keys.
+constexpr std::array kHot{
+    "heads",         "claim",          "claim_once",    "claim_beside",     "claim_beside_once", "release",
+    "outbox_any",    "outbox_take",    "dedup_find",    "expand_pick",      "queue_held",        "record",
+    "record_by_key", "record_careful", "promote",       "take_over",        "expired_queue",     "due_next",
+    "delivery_of",   "message_of",     "contacts_find", "suppressions_find"};
+
+TEST_F(PostgresOnly, NoHotStatementWalksThroughAWholeTableEvenWhereTheTablesAreEmpty) {
+  run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
+  run_sql(application.get(), "VACUUM ANALYZE");
+  PQclear(PQexec(application.get(), postgres::kSessionSettings));  // several commands
+  const auto plan_of = [&](const std::string& sql) {
+    run_sql(application.get(), "PREPARE looked_at AS " + sql);
+    const std::string count = value("SELECT cardinality(parameter_types) FROM pg_prepared_statements");
+    std::string call = "EXPLAIN EXECUTE looked_at";
+    for (int i = 0; i < std::stoi(count); ++i) call += i == 0 ? "(NULL" : ", NULL";
+    const PgResult lines = run_sql(application.get(), call + (count == "0" ? "" : ")"));
+    std::string plan;
+    for (int i = 0; i < PQntuples(lines.get()); ++i) plan += std::string{PQgetvalue(lines.get(), i, 0)} + "\n";
+    run_sql(application.get(), "DEALLOCATE looked_at");
+    return plan;
+  };
+  const auto walks = [](const std::string& plan) {
+    for (const char* sign :
+         {"Seq Scan on ", "Hash Join", "Hash Right Join", "Hash Left Join", "Merge Join", "Bitmap Heap"})
+      if (plan.find(sign) != std::string::npos) return true;
+    return false;
+  };
+  for (const char* name : kHot) {
+    const std::string plan = plan_of(store->statements().at(name));
+    EXPECT_FALSE(walks(plan)) << name << ":\n" << plan;
+  }
+  EXPECT_TRUE(
+      walks(plan_of("DELETE FROM postrider.queue q USING unnest($1::bigint[], $2::int[]) AS w(id, fence) "
+                    "WHERE q.id = w.id AND q.fence = w.fence")))
+      << "a statement that does is seen";
 }
 
 TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {
