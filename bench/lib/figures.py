@@ -14,30 +14,44 @@ class Figures:
         self.runs, self.refused = {}, {}
 
     def measure(self, name, sample, repeats=None):
-        """Calls sample() until enough undisturbed ones are there or the extra tries are spent; then the least disturbed count."""
+        """One figure: its median values, or None when it was refused."""
+        self.measure_in_turn({name: sample}, repeats)
+        return self.runs[name]["median"] if name in self.runs else None
+
+    def measure_in_turn(self, samples, repeats=None):
+        """Figures that are compared: one sample of each, round by round, so that a machine that is slow for some minutes is so for all of them."""
         wanted = repeats or self.repeats
-        good, disturbed = [], []
-        while len(good) < wanted and len(good) + len(disturbed) < wanted + self.extra:
-            try:
-                figures = sample()
-            except machine.Refused as error:
-                self.refused[name] = str(error)
-                machine.say(f"{name}: REFUSED: {error}")
-                return None
-            (disturbed if figures.get("other_cpu", 0) > DISTURBED else good).append(figures)
-            machine.say(f"{name}: {self.line(figures)}")
-        disturbed.sort(key=lambda figures: figures["other_cpu"])
-        kept = good + disturbed[:wanted - len(good)]
-        run = {"samples": kept, "discarded": disturbed[wanted - len(good):], "disturbed": len(kept) > len(good),
-               "repeats": len(kept), "repeats_discarded": len(disturbed[wanted - len(good):]), "other_cpu": [figures["other_cpu"] for figures in kept],
-               "values": {}, "median": {}}
+        good, disturbed = {name: [] for name in samples}, {name: [] for name in samples}
+
+        def wants(name):
+            """Until enough undisturbed ones are there or the extra tries are spent; then the least disturbed count."""
+            return name not in self.refused and len(good[name]) < wanted and len(good[name]) + len(disturbed[name]) < wanted + self.extra
+
+        while due := [name for name in samples if wants(name)]:
+            for name in due:
+                try:
+                    figures = samples[name]()
+                except machine.Refused as error:
+                    self.refused[name] = str(error)
+                    machine.say(f"{name}: REFUSED: {error}")
+                    continue
+                (disturbed if figures.get("other_cpu", 0) > DISTURBED else good)[name].append(figures)
+                machine.say(f"{name}: {self.line(figures)}")
+        for name in samples:
+            if name not in self.refused:
+                self.runs[name] = self.summary(wanted, good[name], sorted(disturbed[name], key=lambda figures: figures["other_cpu"]))
+
+    @staticmethod
+    def summary(wanted, good, disturbed):
+        kept, discarded = good + disturbed[:wanted - len(good)], disturbed[wanted - len(good):]
+        run = {"samples": kept, "discarded": discarded, "disturbed": len(kept) > len(good), "repeats": len(kept),
+               "repeats_discarded": len(discarded), "other_cpu": [figures["other_cpu"] for figures in kept], "values": {}, "median": {}}
         for key in kept[0]:
             values = [figures[key] for figures in kept if isinstance(figures.get(key), (int, float))]
             if values:
                 run["values"][key] = values
                 run["median"][key] = statistics.median(values)
-        self.runs[name] = run
-        return run["median"]
+        return run
 
     def median(self, name, key="rate"):
         run = self.runs.get(name)
