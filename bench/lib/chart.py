@@ -31,7 +31,8 @@ def draw(result):
     notes = [f"{machine.get('cpu')}, {machine.get('cores')} cores shared by everything; PostgreSQL {machine.get('postgresql', '').split()[0]} with fsync on; "
              f"{result['count']:,} notifications, median of {result['repeats']}",
              f"pg-boss {machine.get('pg-boss')}, graphile-worker {machine.get('graphile-worker')}, BullMQ {machine.get('bullmq')} (Redis {machine.get('redis')}, "
-             f"appendfsync always), Node {machine.get('node')}; {result['finished_at'][:10]}, commit {machine.get('commit', '')[:10]}"]
+             f"appendfsync always), Node {machine.get('node')}",
+             f"{result['finished_at'][:10]}, commit {machine.get('commit', '')[:10]}"]
     for note in notes:
         y += 16
         parts.append(f'<text class="note" x="14" y="{y}">{escape(note)}</text>')

@@ -35,9 +35,10 @@ Result<Done> ExpandStage::keep_up(Instant now) {
 
 // The flag first: what changes while they are read is told again.
 Result<Done> ExpandStage::read_templates_again() {
-  if (parts_.catalog_changed != nullptr) parts_.catalog_changed->store(false);
+  if (parts_.catalog_changed == nullptr) return catalog_.refresh(parts_.store);
+  parts_.catalog_changed->store(false);
   auto read = catalog_.refresh(parts_.store);
-  if (!read && parts_.catalog_changed != nullptr) parts_.catalog_changed->store(true);
+  if (!read) parts_.catalog_changed->store(true);
   return read;
 }
 

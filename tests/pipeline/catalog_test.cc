@@ -206,6 +206,44 @@ TEST(Catalog, ARowThatCameAfterAChangeHasTheNewTextThoughItsTurnBeganBefore) {
   EXPECT_FALSE(changed) << "and they are not read once more";
 }
 
+TEST(Catalog, AChangeThatCouldNotBeReadStaysTold) {
+  Kept k;
+  std::atomic<bool> changed{false};
+  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node, .catalog_changed = &changed},
+                    1};
+  ASSERT_TRUE(stage.turn(k.now));
+  k.save(k.entry("new"));
+  changed = true;
+  k.insert("plain", R"({"pushToken":"t"})");
+  k.session.question_fails = 1;
+  EXPECT_FALSE(stage.turn(k.now));
+  EXPECT_TRUE(changed);
+  EXPECT_TRUE(k.database->deliveries.empty());
+  ASSERT_TRUE(stage.turn(k.now));
+  ASSERT_EQ(k.database->deliveries.size(), 1U);
+  EXPECT_EQ(k.database->deliveries.begin()->second.body, "new");
+}
+
+TEST(Catalog, TemplatesThatChangeWithoutEndMakeRowsWaitAndLoseNone) {
+  Kept k;
+  std::atomic<bool> changed{false};
+  ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node, .catalog_changed = &changed},
+                    1};
+  k.insert("plain", R"({"pushToken":"t"})");
+  const std::function<void()> change = [&] {
+    changed = true;
+    k.session.meanwhile = change;
+  };
+  k.session.meanwhile = change;
+  const auto refused = stage.turn(k.now);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("the templates changed"), std::string::npos) << refused.error().text;
+  EXPECT_EQ(k.database->outbox.size(), 1U);
+  k.session.meanwhile = nullptr;
+  ASSERT_TRUE(stage.turn(k.now));
+  EXPECT_EQ(k.database->deliveries.size(), 1U);
+}
+
 TEST(Catalog, AMessageThatIsReplayedInTheSameMomentAsItsTemplateIsMadeHasIt) {
   Kept k;
   ExpandStage stage{{.store = k.session, .rules = k.rules, .ids = k.ids, .node = k.node}, 1};
