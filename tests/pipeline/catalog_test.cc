@@ -218,6 +218,9 @@ TEST(Catalog, AChangeThatCouldNotBeReadStaysTold) {
   k.session.question_fails = 1;
   EXPECT_FALSE(stage.turn(k.now));
   EXPECT_TRUE(changed);
+  k.session.question_fails = 1;
+  EXPECT_FALSE(stage.work(k.now)) << "large messages wait for it too";
+  EXPECT_TRUE(changed);
   EXPECT_TRUE(k.database->deliveries.empty());
   ASSERT_TRUE(stage.turn(k.now));
   ASSERT_EQ(k.database->deliveries.size(), 1U);
