@@ -199,12 +199,17 @@ struct Completion {
 };
 enum class Recorded : std::uint8_t { Applied, Stale };
 
+/// Where heads() looks. A look everywhere walks over what is gone and cannot be swept away yet; one behind the claims
+/// of the last moments does not, and may miss what came to stand elsewhere.
+enum class Look : std::uint8_t { Everywhere, BehindClaims };
+
 class QueueStore {
  public:
   virtual ~QueueStore() = default;
   /// Every (lane, channel, tenant) that has queue rows, held or not, with the age of its first. By a loose index scan,
-  /// never a full one.
-  virtual Result<std::vector<QueueHead>> heads() = 0;
+  /// never a full one. BehindClaims: at least those of them that this session claimed from lately and that have rows
+  /// behind its last claim.
+  virtual Result<std::vector<QueueHead>> heads(Look look) = 0;
   /// Leases up to quota rows per tenant, oldest position first, to `node`: fence + 1, attempt + 1, provider and time
   /// written. This commit is the write-ahead record of the attempts. Rows held by others, or with kCallsPerDeliveryMax
   /// calls behind them, are not claimed.

@@ -14,8 +14,8 @@ namespace {
 constexpr Duration kTickEvery = std::chrono::milliseconds{50};
 constexpr Duration kHeadsEvery = std::chrono::milliseconds{250};
 constexpr Duration kHeadsEveryWithoutExpander = std::chrono::milliseconds{20};
-// A look walks over what was sent and is not swept away yet: one that took long is repeated less often, up to
-// kHeadsEvery.
+// A look everywhere walks over what was sent and is not swept away yet: one that took long is repeated less often, up
+// to kHeadsEvery. In between, those who are told of no work look where they claimed lately.
 constexpr int kHeadsShare = 50;  // a look is at most this part of the time
 constexpr Duration kPollBusy = std::chrono::microseconds{250};
 // Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
@@ -134,7 +134,8 @@ Result<Done> Engine::begin() {
 }
 
 void Engine::run_dispatch() {
-  Instant next_heads = {};
+  Instant next_look = {};
+  Instant next_heads = {};  // the next look everywhere
   Instant next_counts = {};
   const Duration heads_every = parts_.roles.expand ? kHeadsEvery : kHeadsEveryWithoutExpander;
   while (!workers_stop_.load()) {
@@ -142,9 +143,12 @@ void Engine::run_dispatch() {
     const Instant now = clock_.steady();
     for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.moment()));
     carry_out(dispatcher_->on(event::Tick{}, clock_.moment()));
-    if (parts_.roles.send && now >= next_heads && !stopping_.load()) {
-      next_heads = now + std::clamp(heads_took_.load() * kHeadsShare, heads_every, kHeadsEvery);
-      if (!heads_asked_.exchange(true)) claims_.put({.heads = true});
+    if (parts_.roles.send && now >= next_look && !stopping_.load()) {
+      next_look = now + heads_every;
+      const Look look = now >= next_heads ? Look::Everywhere : Look::BehindClaims;
+      if (look == Look::Everywhere)
+        next_heads = now + std::clamp(heads_took_.load() * kHeadsShare, heads_every, kHeadsEvery);
+      if (!heads_asked_.exchange(true)) claims_.put({.look = look});
     }
     if (stopping_.load()) drained_.store(dispatcher_->idle());
     if (now >= next_counts || events.empty()) {
@@ -185,10 +189,11 @@ void Engine::run_claims(StoreSession& session) {
   while (!workers_stop_.load()) {
     for (StoreJob& job : claims_.take_all(kTickEvery)) {
       if (workers_stop_.load()) return;
-      if (job.heads) {
+      if (job.look) {
         const auto begun = std::chrono::steady_clock::now();
-        auto heads = session.heads();
-        heads_took_.store(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
+        auto heads = session.heads(*job.look);
+        if (job.look == Look::Everywhere)
+          heads_took_.store(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
         heads_asked_.store(false);
         if (heads) {
           if (!heads->empty()) events_.put(event::Heads{std::move(*heads)});

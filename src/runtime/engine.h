@@ -77,7 +77,7 @@ class Engine {
  private:
   struct StoreJob {
     std::optional<ClaimRequest> claim = {};
-    bool heads = false;
+    std::optional<Look> look = {};
   };
   struct WriteJob {
     std::shared_ptr<const std::vector<Completion>> record = {};

@@ -112,7 +112,7 @@ class FaultySession final : public ContentForwards {
     if (claim_expand_fails) return *claim_expand_fails;
     return real_->claim_expand(now, node, count);
   }
-  Result<std::vector<QueueHead>> heads() override { return real_->heads(); }
+  Result<std::vector<QueueHead>> heads(Look look) override { return real_->heads(look); }
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override {
     return real_->claim(now, request);
   }

@@ -170,7 +170,7 @@ void Process::call_ended(CallEnd end) { put(event::Ended{{std::move(end)}}); }
 
 void Process::look_at_heads() {
   if (stopping_ || claims_busy_) return;
-  auto heads = claims_session_->heads();
+  auto heads = claims_session_->heads(Look::Everywhere);
   if (heads && !heads->empty()) put(event::Heads{std::move(*heads)});
 }
 

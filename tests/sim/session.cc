@@ -70,8 +70,8 @@ Result<Done> SimSession::defer_expand(Instant now, const Lease& lease, Instant d
   return write("defer_expand", [&] { return real_->defer_expand(now, lease, due_at, reason, std::move(detail)); });
 }
 
-Result<std::vector<QueueHead>> SimSession::heads() {
-  return read("heads", [&] { return real_->heads(); });
+Result<std::vector<QueueHead>> SimSession::heads(Look look) {
+  return read("heads", [&] { return real_->heads(look); });
 }
 
 Result<std::vector<LateDelivery>> SimSession::late_deliveries(std::span<const RowId> ids) {

@@ -25,7 +25,7 @@ class SimSession final : public ContentForwards {
   Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
-  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<QueueHead>> heads(Look look) override;
   Result<std::vector<LateDelivery>> late_deliveries(std::span<const RowId> ids) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;

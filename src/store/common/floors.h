@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <vector>
 
 #include "ports/store.h"
 
@@ -38,6 +39,17 @@ class Floors {
   void claimed(const QueueGroup& group, ClaimWhat what, std::int64_t position) {
     std::int64_t& floor = floors_[{group, what}].position;
     floor = std::max(floor, position);
+    newest_ = std::max(newest_, floor);
+  }
+  /// The groups whose last claimed rows are about as new as the newest of all, and up to where each was claimed. Rows
+  /// that may be called only once are few and have no part in it.
+  [[nodiscard]] std::vector<std::pair<QueueGroup, std::int64_t>> lately() const {
+    std::vector<std::pair<QueueGroup, std::int64_t>> found;
+    for (const auto& [key, floor] : floors_) {
+      const bool late = id_time(floor.position) + kLately >= id_time(newest_);
+      if (key.second == ClaimWhat::Prefetchable && late) found.emplace_back(key.first, floor.position);
+    }
+    return found;
   }
   void forget(const QueueGroup& group) {
     for (const ClaimWhat what : {ClaimWhat::Prefetchable, ClaimWhat::AtMostOnceOnly}) floors_.erase({group, what});
@@ -52,10 +64,12 @@ class Floors {
     bool walked = false;  // by the claim that is under way
   };
   static constexpr Duration kAge = std::chrono::milliseconds{250};
-  static constexpr Duration kLookBack = std::chrono::seconds{2};
+  static constexpr Duration kLookBack = std::chrono::milliseconds{500};
   static constexpr int kRarer = 400;  // a walk is at most this part of the time
   static constexpr Duration kRarest = std::chrono::seconds{10};
+  static constexpr Duration kLately = std::chrono::seconds{5};
   std::map<std::pair<QueueGroup, ClaimWhat>, Floor> floors_;
+  std::int64_t newest_ = 0;  // position that was claimed
 };
 
 }  // namespace postrider::common

@@ -71,7 +71,7 @@ bool is_past(const std::optional<Instant>& expires_at, Instant now) { return exp
 
 }  // namespace
 
-Result<std::vector<QueueHead>> ModelSession::heads() {
+Result<std::vector<QueueHead>> ModelSession::heads(Look) {
   const Held db = hold();
   std::vector<QueueHead> heads;
   for (const auto& [key, row] : db->queue) {

@@ -24,7 +24,7 @@ class ModelSession final : public StoreSession {
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
 
-  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<QueueHead>> heads(Look look) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
   Result<Done> give_back(Instant now, std::span<const Lease> leases) override;

@@ -26,10 +26,10 @@ void settle_called_off(Connection& c, Instant now, const Rows& gone) {
 
 }  // namespace
 
-Result<std::vector<QueueHead>> PostgresSession::heads() {
-  return run([](Connection& c) {
+Result<std::vector<QueueHead>> PostgresSession::heads(Look look) {
+  return run([&](Connection& c) {
     std::vector<QueueHead> heads;
-    const Rows rows = c.query("heads");
+    const Rows rows = look == Look::BehindClaims ? heads_behind_claims(c) : c.query("heads");
     for (int i = 0; i < rows.count(); ++i) {
       heads.push_back({{static_cast<Lane>(rows.number(i, 0)), static_cast<Channel>(rows.number(i, 1)),
                         static_cast<TenantId>(rows.number(i, 2))},
@@ -37,6 +37,19 @@ Result<std::vector<QueueHead>> PostgresSession::heads() {
     }
     return heads;
   });
+}
+
+Rows PostgresSession::heads_behind_claims(Connection& c) {
+  Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, floor{Type::Int8};
+  for (const auto& [group, position] : floors_.lately()) {
+    lane.add_int2(static_cast<int>(group.lane));
+    channel.add_int2(static_cast<int>(group.channel));
+    tenant.add_int4(group.tenant);
+    floor.add_int8(position);
+  }
+  Params p;
+  p.array(lane).array(channel).array(tenant).array(floor);
+  return c.query("heads_behind", p);
 }
 
 Rows PostgresSession::claim_rows(Connection& c, const ClaimRequest& request, const Params& params) {

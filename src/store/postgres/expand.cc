@@ -12,11 +12,12 @@
 namespace postrider::postgres {
 namespace {
 
-std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
+std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max, const OutboxFloor::Begin& from) {
   std::vector<OutboxRow> taken;
-  const Rows rows = c.query(
-      "outbox_take",
-      Params{}.int4(static_cast<std::int64_t>(rows_max)).int4(static_cast<std::int64_t>(priority_rows(rows_max))));
+  Params p;
+  p.int4(static_cast<std::int64_t>(rows_max)).int4(static_cast<std::int64_t>(priority_rows(rows_max)));
+  p.int8(from.priority).int8(from.others);
+  const Rows rows = c.query("outbox_take", p);
   taken.reserve(static_cast<std::size_t>(rows.count()));
   for (int i = 0; i < rows.count(); ++i) taken.push_back(read_outbox_row(rows, i));
   const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };
@@ -24,10 +25,32 @@ std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max) {
   return taken;
 }
 
+OutboxFloor::Begin last_of(const std::vector<OutboxRow>& rows) {
+  OutboxFloor::Begin last;
+  for (const OutboxRow& row : rows) {
+    std::int64_t& position = row.lane == "priority" ? last.priority : last.others;
+    position = std::max(position, row.position);
+  }
+  return last;
+}
+
 bool same_rows(const std::vector<OutboxRow>& a, const std::vector<OutboxRow>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const OutboxRow& x, const OutboxRow& y) { return x.position == y.position; });
 }
+
+/// Tells the floor how long the look took, however it ends.
+class Took {
+ public:
+  explicit Took(OutboxFloor& floor) : floor_(floor) {}
+  ~Took() { floor_.took(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun_)); }
+  Took(const Took&) = delete;
+  Took& operator=(const Took&) = delete;
+
+ private:
+  OutboxFloor& floor_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
 
 void check_held(Connection& c, const Lease& lease) {
   if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
@@ -45,8 +68,11 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   if (rows_max == 0) return ExpandReport{};
   // Asked first without a transaction: an empty outbox, the usual case of a poll, must cost one round trip. Not asked
   // while there is much: the question walks over the rows that were taken and are not swept away yet.
+  const OutboxFloor::Begin from = outbox_floor_.begin(now);
+  const Took took{outbox_floor_};
   if (!std::exchange(more_in_outbox_, false)) {
-    const auto any = run([](Connection& c) { return !c.query("outbox_any").empty(); });
+    const auto any = run(
+        [&](Connection& c) { return !c.query("outbox_any", Params{}.int8(from.priority).int8(from.others)).empty(); });
     if (!any) return any.error();
     if (!*any) return ExpandReport{};
   }
@@ -55,7 +81,7 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   const auto once = [&](Connection& c, Keys keys) {
     ExpandReport report;
     Transaction transaction{c};
-    const std::vector<OutboxRow> rows = take_rows(c, rows_max);
+    const std::vector<OutboxRow> rows = take_rows(c, rows_max, from);
     if (rows.empty()) return report;
     if (rows.size() > kFewRows && keys == Keys::TakenAsNew) keys = Keys::TriedAsNew;
     std::vector<ExpandedMessage> decided = same_rows(rows, judged) ? std::move(judgement) : decide(rows);
@@ -77,6 +103,7 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     POSTRIDER_FAULT_POINT("in_expand");
     transaction.commit();
     used_.committed();
+    outbox_floor_.taken(now, last_of(rows));
     return report;
   };
   return run([&](Connection& c) {

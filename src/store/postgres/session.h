@@ -9,6 +9,7 @@
 #include "ports/store.h"
 #include "store/common/floors.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/outbox_floor.h"
 #include "store/rules.h"
 #include "store/template_rules.h"
 
@@ -45,7 +46,7 @@ class PostgresSession final : public StoreSession {
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
 
-  Result<std::vector<QueueHead>> heads() override;
+  Result<std::vector<QueueHead>> heads(Look look) override;
   Result<std::vector<Claim>> claim(Instant now, const ClaimRequest& request) override;
   Result<std::vector<Recorded>> record(Instant now, std::span<const Completion> completions) override;
   Result<Done> give_back(Instant now, std::span<const Lease> leases) override;
@@ -156,11 +157,13 @@ class PostgresSession final : public StoreSession {
     std::vector<Claim> claims = {};
     bool raced = false;  // others changed what was picked: there may be more
   };
+  Rows heads_behind_claims(Connection& c);
   Rows claim_rows(Connection& c, const ClaimRequest& request, const Params& params);
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   common::Floors floors_;
+  OutboxFloor outbox_floor_;
   std::chrono::steady_clock::time_point beside_until_ = {};  // until then nobody's turn is waited for
   Hope hope_;
   bool more_in_outbox_ = false;  // as far as the last look could see

@@ -56,7 +56,7 @@ void end_if_cancelled(Connection& c, Instant now, const Lease& l) {
 
 }  // namespace
 
-Result<std::vector<QueueHead>> SqliteSession::heads() {
+Result<std::vector<QueueHead>> SqliteSession::heads(Look) {
   return read([](Connection& c) {
     std::vector<QueueHead> heads;
     Statement& after = c.use("head_after");

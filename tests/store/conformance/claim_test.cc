@@ -129,7 +129,7 @@ TEST_P(Claiming, ExpandWorkIsNotClaimedAsADelivery) {
 }
 
 TEST_P(Claiming, HeadsNameEveryGroupThatHasRowsHeldOrNot) {
-  EXPECT_TRUE(must(w.a->heads()).empty());
+  EXPECT_TRUE(must(w.a->heads(Look::Everywhere)).empty());
   const Instant early = w.now;
   w.send(3);
   w.send(2, {.channel = Channel::Sms, .lane = Lane::Priority}, w.row("t", "other"));
@@ -137,12 +137,30 @@ TEST_P(Claiming, HeadsNameEveryGroupThatHasRowsHeldOrNot) {
   w.send(2);
   w.send_one({.deliveries = 0, .state = MessageState::Expanding, .reason = Reason::Expanding, .in_chunks = true});
   w.claim(10);
-  const auto heads = must(w.a->heads());
+  const auto heads = must(w.a->heads(Look::Everywhere));
   ASSERT_EQ(heads.size(), 3U);
   EXPECT_EQ(heads[0].group, (QueueGroup{Lane::Priority, Channel::Sms, w.other}));
   EXPECT_EQ(heads[1].group, (QueueGroup{Lane::Standard, Channel::Expand, w.acme}));
   EXPECT_EQ(heads[2].group, (QueueGroup{Lane::Standard, Channel::Email, w.acme}));
   EXPECT_EQ(heads[2].oldest, std::chrono::floor<std::chrono::milliseconds>(early));
+}
+
+TEST_P(Claiming, ALookBehindTheLastClaimsFindsWhatCameSince) {
+  EXPECT_TRUE(must(w.a->heads(Look::BehindClaims)).empty()) << "nothing was queued yet";
+  const auto names_mail = [&] {
+    const auto heads = must(w.a->heads(Look::BehindClaims));
+    return std::any_of(heads.begin(), heads.end(), [&](const QueueHead& head) {
+      return head.group == QueueGroup{Lane::Standard, Channel::Email, w.acme};
+    });
+  };
+  w.send(3);
+  EXPECT_EQ(w.claim(2).size(), 2U);
+  EXPECT_TRUE(names_mail()) << "one was left";
+  EXPECT_EQ(w.claim(2).size(), 1U);
+  w.pass(std::chrono::seconds{3});
+  w.send(1);
+  EXPECT_TRUE(names_mail());
+  EXPECT_EQ(w.claim(2).size(), 1U);
 }
 
 TEST_P(Claiming, AReleasedRowIsWaitingAgainAndHasUsedNoAttempt) {

@@ -301,7 +301,7 @@ class Twin {
     std::vector<Uuid> messages;
     both([&](World& w, bool) {
       std::string said =
-          describe(must(w.a->heads())) + describe(must(w.a->stats({}))) + describe(must(w.a->stats(w.acme)));
+          describe(must(w.a->heads(Look::Everywhere))) + describe(must(w.a->stats({}))) + describe(must(w.a->stats(w.acme)));
       ListFilter filter{
           .tenant = state.size() % 2 == 0 ? std::optional{w.acme} : std::nullopt, .state = state, .count_max = 7};
       for (int page = 0; page < 40; ++page) {

@@ -90,7 +90,7 @@ TEST_P(Expanding, WhereANewDeliveryGoesIsDecidedOutside) {
   EXPECT_EQ(w.look(nobody).since, w.now);
   const Sent expired = w.send_one({.placement = {DeliveryState::Expired, Reason::Expired, "", {}}});
   EXPECT_EQ(w.look(expired).state, DeliveryState::Expired);
-  EXPECT_TRUE(must(w.a->heads()).empty());
+  EXPECT_TRUE(must(w.a->heads(Look::Everywhere)).empty());
 }
 
 TEST_P(Expanding, AMessageThatCannotBecomeDeliveriesKeepsItsReason) {

@@ -53,7 +53,7 @@ TEST_P(Recording, AnAcceptedDeliveryIsSettledWithItsAttempt) {
   EXPECT_EQ(t.excerpt, "250 ok");
   EXPECT_EQ(t.started_at, w.now);
   EXPECT_EQ(t.ended_at, w.now + std::chrono::milliseconds{20});
-  EXPECT_TRUE(must(w.a->heads()).empty());
+  EXPECT_TRUE(must(w.a->heads(Look::Everywhere)).empty());
 }
 
 TEST_P(Recording, WhatWasWrittenLateIsKeptWithTheDeliveryAndTheLastOneStays) {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <span>
 
 #include "store/postgres/connection.h"
 #include "store/postgres/postgres_database.h"
@@ -78,6 +80,89 @@ TEST_F(PostgresOnly, AWrongPlaceMovesNobodyElsesRowAndItsOwnIsFoundByItsKey) {
   EXPECT_EQ(value("SELECT string_agg(id::text, ',') FROM postrider.queue"), std::to_string(own + 1));
 }
 
+// Positions are given at the INSERT and seen at the COMMIT, in any order. Looks begin behind what was taken, and must
+// miss nobody.
+class PostgresOutbox : public PostgresOnly {
+ protected:
+  PostgresOutbox() {
+    session->use_ids(ids);
+    run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
+  }
+  static std::string insert(const std::string& type, const std::string& lane = "standard") {
+    return "INSERT INTO postrider.outbox (type, payload, lane) VALUES ('" + type + "', '{}', '" + lane + "')";
+  }
+  /// The types that one look takes, in the order of their positions; each becomes an ignored message.
+  std::vector<std::string> look() {
+    std::vector<std::string> types;
+    const auto report = session->expand(now, 1, 10, [&](std::span<const OutboxRow> rows) {
+      std::vector<ExpandedMessage> decided;
+      for (const OutboxRow& row : rows) {
+        types.push_back(row.type);
+        ExpandedMessage ignored;
+        ignored.message.type = row.type;
+        ignored.message.payload = "{}";
+        ignored.message.id = ids.next(now);
+        ignored.message.uuid = make_uuid7(now, 1, static_cast<std::uint64_t>(ignored.message.id));
+        ignored.message.accepted_at = now;
+        ignored.state = MessageState::Ignored;
+        ignored.reason = Reason::NoRoute;
+        decided.push_back(std::move(ignored));
+      }
+      return decided;
+    });
+    EXPECT_TRUE(report.has_value()) << report.error().text;
+    return types;
+  }
+  std::vector<std::string> look_for(Duration time) {
+    std::vector<std::string> types;
+    for (const Instant until = now + time; now < until; now += std::chrono::milliseconds{50})
+      for (std::string& type : look()) types.push_back(std::move(type));
+    return types;
+  }
+  IdSource ids{1};
+};
+
+TEST_F(PostgresOutbox, ARowThatIsCommittedLongAfterLaterOnesIsFound) {
+  PgConnection slow = connect_to(database.url());
+  run_sql(slow.get(), "BEGIN");
+  run_sql(slow.get(), insert("slow"));
+  PgConnection slow_and_urgent = connect_to(database.url());
+  run_sql(slow_and_urgent.get(), "BEGIN");
+  run_sql(slow_and_urgent.get(), insert("urgent", "priority"));
+  std::vector<std::string> quick;
+  for (int i = 0; i < 30; ++i) {
+    run_sql(application.get(), insert("quick"));
+    for (std::string& type : look_for(std::chrono::milliseconds{100})) quick.push_back(std::move(type));
+  }
+  EXPECT_EQ(quick, std::vector<std::string>(30, "quick"));
+  run_sql(slow.get(), "COMMIT");
+  EXPECT_EQ(look_for(std::chrono::seconds{11}), std::vector<std::string>{"slow"});
+  run_sql(slow_and_urgent.get(), "COMMIT");
+  EXPECT_EQ(look_for(std::chrono::seconds{11}), std::vector<std::string>{"urgent"});
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox"), "0");
+}
+
+TEST_F(PostgresOutbox, APositionOfTheProducersOwnHidesNobody) {
+  const std::string own = "INSERT INTO postrider.outbox (position, type, payload) VALUES (";
+  run_sql(application.get(), own + "9223372036854775807, 'last', '{}'), (-5, 'first', '{}')");
+  EXPECT_EQ(look(), (std::vector<std::string>{"first", "last"}));
+  std::vector<std::string> found;
+  for (int i = 0; i < 20; ++i) {
+    run_sql(application.get(), insert("plain"));
+    for (std::string& type : look_for(std::chrono::milliseconds{300})) found.push_back(std::move(type));
+  }
+  for (std::string& type : look_for(std::chrono::seconds{11})) found.push_back(std::move(type));
+  EXPECT_EQ(found, std::vector<std::string>(20, "plain"));
+}
+
+TEST_F(PostgresOutbox, MorePriorityRowsThanOneLookTakesDoNotWaitForTheOthers) {
+  for (int i = 0; i < 30; ++i) run_sql(application.get(), insert("urgent", "priority"));
+  for (int i = 0; i < 30; ++i) run_sql(application.get(), insert("other"));
+  const auto found = look_for(std::chrono::seconds{3});
+  EXPECT_EQ(std::count(found.begin(), found.end(), "urgent"), 30);
+  EXPECT_EQ(std::count(found.begin(), found.end(), "other"), 30);
+}
+
 // Rows that wait for anybody, with their deliveries.
 class PostgresClaims : public PostgresOnly {
  protected:
@@ -123,10 +208,10 @@ TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
 
 /// What goes round with every batch, and those of it that name rows by their keys.
 constexpr std::array kHot{
-    "heads",         "claim",          "claim_once",    "claim_beside",     "claim_beside_once", "release",
-    "outbox_any",    "outbox_take",    "dedup_find",    "expand_pick",      "queue_held",        "record",
-    "record_by_key", "record_careful", "promote",       "take_over",        "expired_queue",     "due_next",
-    "delivery_of",   "message_of",     "contacts_find", "suppressions_find"};
+    "heads",    "heads_behind",  "claim",          "claim_once",    "claim_beside",     "claim_beside_once",
+    "release",  "outbox_any",    "outbox_take",    "dedup_find",    "expand_pick",      "queue_held",
+    "record",   "record_by_key", "record_careful", "promote",       "take_over",        "expired_queue",
+    "due_next", "delivery_of",   "message_of",     "contacts_find", "suppressions_find"};
 
 TEST_F(PostgresOnly, NoHotStatementWalksThroughAWholeTableEvenWhereTheTablesAreEmpty) {
   run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");

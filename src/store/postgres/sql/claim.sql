@@ -8,6 +8,15 @@ WITH RECURSIVE head AS (
     WHERE (q.lane, q.channel, q.tenant) > (h.lane, h.channel, h.tenant) ORDER BY q.lane, q.channel, q.tenant, q.position LIMIT 1) n)
 SELECT lane, channel, tenant, position FROM head
 
+-- Of groups that were claimed from up to a position: those with rows behind it.
+-- name: heads_behind
+SELECT k.lane, k.channel, k.tenant, p.position
+FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[]) AS k(lane, channel, tenant, floor)
+CROSS JOIN LATERAL (
+  SELECT q.position FROM postrider.queue q
+  WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position > k.floor
+  ORDER BY q.position LIMIT 1) p
+
 -- Who claims in a lane and channel waits for its turn: each then sees what the one before took. Two that claimed at the same moment would
 -- meet at the same rows, lock what the other holds while they look at it again, and could wait for each other's record. Nobody waits for
 -- long: one that stands still keeps the turn.

@@ -1,13 +1,16 @@
+-- From a position on, of the rows that name the priority lane and of all.
 -- name: outbox_any
-SELECT 1 FROM postrider.outbox LIMIT 1
+SELECT 1 WHERE EXISTS (SELECT 1 FROM postrider.outbox o WHERE o.position >= $2::bigint ORDER BY o.position)
+  OR EXISTS (SELECT 1 FROM postrider.outbox o WHERE o.lane = 'priority' AND o.position >= $1::bigint ORDER BY o.position)
 
 -- Taken and removed at once: nothing is gone until the transaction ends. In no order.
 -- name: outbox_take
 WITH urgent AS MATERIALIZED (
-  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane = 'priority' ORDER BY o.position LIMIT $2::int FOR UPDATE SKIP LOCKED),
+  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane = 'priority' AND o.position >= $3::bigint
+  ORDER BY o.position LIMIT $2::int FOR UPDATE SKIP LOCKED),
  others AS MATERIALIZED (
-  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane IS DISTINCT FROM 'priority' ORDER BY o.position
-  LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED),
+  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane IS DISTINCT FROM 'priority' AND o.position >= $4::bigint
+  ORDER BY o.position LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED),
  pick AS (SELECT at FROM urgent UNION ALL SELECT at FROM others)
 DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
 RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
