@@ -22,6 +22,11 @@ bool is_live(const NewDelivery& made) {
   return made.placement.state == DeliveryState::Queued || made.placement.state == DeliveryState::Retrying;
 }
 
+bool is_about_the_store(const Error& error) {
+  return error.code == ErrorCode::Unavailable || error.code == ErrorCode::Exhausted ||
+         error.code == ErrorCode::Ambiguous || error.code == ErrorCode::Cancelled;
+}
+
 bool lacks_template(const ExpandedMessage& message) {
   return message.reason == Reason::NoRoute || message.reason == Reason::TemplateNotFound;
 }
@@ -74,12 +79,10 @@ Result<ExpandReport> ExpandStage::take_rows(Instant now) {
 // A store that cannot be reached or is full has trouble of its own. Anything else may be one bad row: halve until it
 // stands alone, and when it is still refused, let it fail by itself.
 void ExpandStage::note_refusal(const Error& error) {
-  const bool about_the_store = error.code == ErrorCode::Unavailable || error.code == ErrorCode::Exhausted ||
-                               error.code == ErrorCode::Ambiguous || error.code == ErrorCode::Cancelled;
   // A batch may also be too large for the time or the memory that the store has: a smaller one is always worth a try.
   const bool alone = rows_max_ == 1;
   rows_max_ = std::max<std::size_t>(1, rows_max_ / 2);
-  if (about_the_store) return;
+  if (is_about_the_store(error)) return;
   if (alone) ++refused_alone_;
   refusal_ = error.text;
 }
@@ -293,7 +296,13 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
       records.assign(together.size(), RecordFailed{"no database"});
     }
   }
-  ExpandReport all;
+  auto people = people_of(together);
+  if (!people) {
+    for (ExpandWork& each : together)
+      failed_.push_back({std::move(each), Reason::ExpansionFailed, people.error().text});
+    return people.error();
+  }
+  Writing writing{now};
   for (std::size_t i = 0; i < together.size(); ++i) {
     if (auto late = refusal(together[i], records[i])) {
       late->work = std::move(together[i]);
@@ -301,19 +310,21 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
       continue;
     }
     const auto* record = std::get_if<std::string>(&records[i]);
-    auto report = work_one(now, together[i], record != nullptr ? std::string_view{*record} : std::string_view{});
-    if (!report) {
-      // A lost lease is another node's work now; any other failure stays with this message: it waits under a policy,
-      // the others go on.
-      if (report.error().code == ErrorCode::Conflict) continue;
-      failed_.push_back({std::move(together[i]), Reason::ExpansionFailed, report.error().text});
-      for (std::size_t rest = i + 1; rest < together.size(); ++rest) begun_.push_back(std::move(together[rest]));
-      return report.error();
+    auto chunk =
+        make_chunk(now, together[i], *people, record != nullptr ? std::string_view{*record} : std::string_view{});
+    if (!chunk) {
+      writing.trouble = chunk.error();
+      failed_.push_back({std::move(together[i]), Reason::ExpansionFailed, chunk.error().text});
+      continue;
     }
-    all.rows += report->rows;
-    all.queued.insert(all.queued.end(), report->queued.begin(), report->queued.end());
+    if (writing.deliveries + chunk->deliveries.size() > kDeliveriesPerExpansionMax) write(writing);
+    writing.deliveries += chunk->deliveries.size();
+    writing.chunks.push_back({together[i].lease, std::move(*chunk)});
+    writing.works.push_back(std::move(together[i]));
   }
-  return all;
+  write(writing);
+  if (writing.trouble) return *writing.trouble;
+  return std::move(writing.report);
 }
 
 // Why there is no record to go on with; that there is none at all is for the core to judge.
@@ -346,22 +357,53 @@ Result<Done> ExpandStage::put_off(Instant now) {
   return Done{};
 }
 
-Result<ExpandReport> ExpandStage::work_one(Instant now, ExpandWork& work, std::string_view record) {
-  POSTRIDER_TRY(chunk, make_chunk(now, work, record));
-  const std::size_t rows = chunk.deliveries.size() + 1;
-  POSTRIDER_TRY(report, parts_.store.expand_chunk(now, work.lease, chunk));
-  report.rows = rows;
-  if (chunk.finished) return report;
-  work.cursor = chunk.cursor;
-  if (chunk.as_of) work.as_of = chunk.as_of;
-  begun_.push_front(std::move(work));
-  return report;
+// Together; when the store refuses that, one by one, so that a failure stays with its message, which waits under a
+// policy, and the others go on.
+void ExpandStage::write(Writing& writing) {
+  std::vector<ExpandWork> works = std::exchange(writing.works, {});
+  const std::vector<ExpandStep> chunks = std::exchange(writing.chunks, {});
+  writing.deliveries = 0;
+  if (works.empty()) return;
+  std::optional<Error> error = write_at_once(writing, works, chunks);
+  if (!error) return;
+  const auto put_off_first = [&](std::size_t at) {
+    failed_.push_back({std::move(works[at]), Reason::ExpansionFailed, error->text});
+    writing.trouble = error;
+  };
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (is_about_the_store(*error)) {
+      put_off_first(i);
+      for (std::size_t rest = i + 1; rest < works.size(); ++rest) begun_.push_back(std::move(works[rest]));
+      return;
+    }
+    if (works.size() > 1) error = write_at_once(writing, {&works[i], 1}, {&chunks[i], 1});
+    if (!error) continue;
+    put_off_first(i);
+  }
 }
 
-Result<ExpandChunk> ExpandStage::make_chunk(Instant now, const ExpandWork& work, std::string_view record) {
+std::optional<Error> ExpandStage::write_at_once(Writing& writing, std::span<ExpandWork> works,
+                                                std::span<const ExpandStep> chunks) {
+  auto written = parts_.store.expand_chunks(writing.now, chunks);
+  if (!written) return written.error();
+  ExpandReport& all = writing.report;
+  all.queued.insert(all.queued.end(), written->report.queued.begin(), written->report.queued.end());
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (written->results[i] == Stepped::LeaseLost) continue;  // another node's work now
+    const ExpandChunk& chunk = chunks[i].chunk;
+    all.rows += chunk.deliveries.size() + 1;
+    if (chunk.finished) continue;
+    works[i].cursor = chunk.cursor;
+    if (chunk.as_of) works[i].as_of = chunk.as_of;
+    begun_.push_front(std::move(works[i]));
+  }
+  return std::nullopt;
+}
+
+Result<ExpandChunk> ExpandStage::make_chunk(Instant now, const ExpandWork& work, const People& people,
+                                            std::string_view record) {
   const ExpandNeeds needs = needs_of(work.message, parts_.rules);
   if (!needs.list.empty()) return make_list_chunk(now, work, needs, record);
-  POSTRIDER_TRY(people, people_of(work.message.tenant, needs.contacts));
   const ExpandWith with{
       .rules = parts_.rules, .templates = catalog_.templates(), .people = people, .now = now, .record = record};
   Expansion expansion = postrider::expand(work.message, with, {work.cursor, kDeliveriesPerExpansionMax});
@@ -400,11 +442,11 @@ Result<ExpandChunk> ExpandStage::make_list_chunk(Instant now, const ExpandWork& 
   if (members->empty() && work.cursor == 0) {
     return end(Reason::NoRecipient, fmt::format("nobody is on the list \"{}\"", needs.list));
   }
-  std::vector<std::string> keys;
+  std::vector<ContactRef> refs;
   for (const ListMember& member : *members) {
-    if (!member.contact.empty()) keys.push_back(member.contact);
+    if (!member.contact.empty()) refs.push_back({m.tenant, member.contact});
   }
-  POSTRIDER_TRY(people, people_of(m.tenant, keys));
+  POSTRIDER_TRY(people, people_of(std::move(refs)));
   const ExpandWith with{.rules = parts_.rules,
                         .templates = catalog_.templates(),
                         .people = people,
@@ -436,11 +478,18 @@ Result<Done> ExpandStage::add_deliveries(Instant now, Expansion& expansion, Expa
   return suppress(live);
 }
 
-Result<People> ExpandStage::people_of(TenantId tenant, const std::vector<std::string>& keys) {
-  People people;
-  if (keys.empty()) return people;
+Result<People> ExpandStage::people_of(const std::vector<ExpandWork>& together) {
   std::vector<ContactRef> refs;
-  for (const std::string& key : keys) refs.push_back({tenant, key});
+  for (const ExpandWork& each : together) {
+    for (std::string& key : needs_of(each.message, parts_.rules).contacts)
+      refs.push_back({each.message.tenant, std::move(key)});
+  }
+  return people_of(std::move(refs));
+}
+
+Result<People> ExpandStage::people_of(std::vector<ContactRef> refs) {
+  People people;
+  if (refs.empty()) return people;
   std::sort(refs.begin(), refs.end());
   refs.erase(std::unique(refs.begin(), refs.end()), refs.end());
   POSTRIDER_TRY(found, parts_.store.find_contacts(refs));

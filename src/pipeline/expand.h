@@ -48,6 +48,14 @@ class ExpandStage {
     std::string why = {};
     bool lasting = false;  // trying again cannot help
   };
+  struct Writing {  // chunks that are written together, and what came of those before
+    Instant now = {};
+    std::vector<ExpandWork> works = {};
+    std::vector<ExpandStep> chunks = {};
+    std::size_t deliveries = 0;
+    ExpandReport report = {};
+    std::optional<Error> trouble = {};
+  };
   Result<Done> keep_up(Instant now);
   Result<Done> read_templates_again();
   Result<ExpandReport> take_rows(Instant now);
@@ -65,12 +73,14 @@ class ExpandStage {
   void give_back_unused(const ExpandReport& report);
   std::vector<ExpandWork> next_together();
   Result<ExpandReport> work_on(Instant now, std::vector<ExpandWork> together);
-  Result<ExpandReport> work_one(Instant now, ExpandWork& work, std::string_view record);
-  Result<ExpandChunk> make_chunk(Instant now, const ExpandWork& work, std::string_view record);
+  void write(Writing& writing);
+  std::optional<Error> write_at_once(Writing& writing, std::span<ExpandWork> works, std::span<const ExpandStep> chunks);
+  Result<ExpandChunk> make_chunk(Instant now, const ExpandWork& work, const People& people, std::string_view record);
   Result<ExpandChunk> make_list_chunk(Instant now, const ExpandWork& work, const ExpandNeeds& needs,
                                       std::string_view record);
   Result<Done> add_deliveries(Instant now, Expansion& expansion, ExpandChunk& chunk);
-  Result<People> people_of(TenantId tenant, const std::vector<std::string>& keys);
+  Result<People> people_of(const std::vector<ExpandWork>& together);
+  Result<People> people_of(std::vector<ContactRef> refs);
   static std::optional<Late> refusal(const ExpandWork& work, const ContextRecord& record);
   Result<Done> put_off(Instant now);
   void note_refusal(const Error& error);

@@ -130,6 +130,16 @@ struct ExpandChunk {
   std::string detail = {};
 };
 
+struct ExpandStep {  // a chunk of one message, and by which right it is written
+  Lease lease = {};
+  ExpandChunk chunk = {};
+};
+enum class Stepped : std::uint8_t { Written, LeaseLost };
+struct ExpandSteps {
+  ExpandReport report = {};           // of all that were written
+  std::vector<Stepped> results = {};  // one for each step
+};
+
 class ExpandStore {
  public:
   virtual ~ExpandStore() = default;
@@ -145,9 +155,17 @@ class ExpandStore {
   virtual Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) = 0;
   /// Claims up to `count_max` expand work of any lane (fence + 1, attempt + 1).
   virtual Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count_max) = 0;
-  /// Writes one chunk if the lease still holds (else Conflict, nothing written). Same rules for delivery keys as
-  /// expand().
-  virtual Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) = 0;
+  /// Writes chunks of different messages together. One whose lease does not hold any more is left out. Same rules for
+  /// delivery keys as expand(). After an error each of them is written whole or not at all.
+  virtual Result<ExpandSteps> expand_chunks(Instant now, std::span<const ExpandStep> steps) = 0;
+  /// The same with one; without its lease it is a Conflict.
+  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+    const ExpandStep step{lease, chunk};
+    POSTRIDER_TRY(done, expand_chunks(now, {&step, 1}));
+    if (done.results.front() == Stepped::LeaseLost)
+      return Error{ErrorCode::Conflict, "the lease on this expand work was lost"};
+    return std::move(done.report);
+  }
   /// Puts the work off after a failure, fenced: deferred to `due_at` with its attempt count, the text kept as the
   /// message's last error.
   virtual Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,

@@ -121,6 +121,59 @@ TEST(ExpandContext, ManyMessagesAreOneQuestionWhereTheQueryIsForMany) {
   r.expand();
   EXPECT_EQ(r.source.asked, std::vector<std::size_t>{100});
   EXPECT_EQ(r.database->deliveries.size(), 99U);
+  EXPECT_EQ(r.session.steps_at_once.front(), 99U) << "and they are written together";
+}
+
+TEST(ExpandContext, WhatIsWrittenTogetherHasNoMoreDeliveriesThanOneChunk) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  r.rules.routes.front().recipients = {{Channel::Push, "tokens", RecipientShape::Array}};
+  r.rules.index();
+  std::string tokens;
+  for (int i = 0; i < 200; ++i) tokens += (i == 0 ? "\"t" : ",\"t") + std::to_string(i) + "\"";
+  OutboxRow row;
+  row.tenant = "acme";
+  row.type = "booking";
+  row.payload = "{\"tokens\":[" + tokens + "]}";
+  for (const char* id : {"b0", "b1", "b2", "b3", "b4"}) {
+    r.source.records[id] = std::string{R"({"guest":"G"})"};
+    row.entity_id = id;
+    r.database->insert_outbox(row);
+  }
+  r.expand();
+  EXPECT_EQ(r.database->deliveries.size(), 1000U);
+  EXPECT_EQ(r.session.steps_at_once, (std::vector<std::size_t>{2, 2, 1}));
+}
+
+TEST(ExpandContext, OneThatTheStoreRefusesHoldsUpNobodyOfThoseWrittenTogether) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  for (const char* id : {"b0", "b1", "b2"}) {
+    r.source.records[id] = std::string{R"({"guest":")"} + id + "\"}";
+    r.insert(id);
+  }
+  r.session.refuses_chunk = [](const ExpandChunk& chunk) {
+    return !chunk.deliveries.empty() && chunk.deliveries[0].made.delivery.body == "Hi b1";
+  };
+  ASSERT_TRUE(r.stage.turn(r.now));
+  const auto report = r.stage.work(r.now);
+  EXPECT_FALSE(report) << "the refusal is told";
+  EXPECT_EQ(r.states(), (std::vector<std::string>{"expanded", "expanding, expansion_failed, a value cannot be stored",
+                                                  "expanded"}));
+  EXPECT_EQ(r.database->deferred.size(), 1U);
+}
+
+TEST(ExpandContext, PeopleThatCannotBeAskedForMakeAllWaitWhoNeedThem) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  r.rules.routes.front().contact_field = "token";
+  r.rules.index();
+  for (const char* id : {"b0", "b1"}) {
+    r.source.records[id] = std::string{R"({"guest":"G"})"};
+    r.insert(id);
+  }
+  ASSERT_TRUE(r.stage.turn(r.now));
+  r.session.contacts_fail = Error{ErrorCode::Unavailable, "gone"};
+  EXPECT_FALSE(r.stage.work(r.now));
+  EXPECT_EQ(r.states(), std::vector<std::string>(2, "expanding, expansion_failed, gone"));
+  EXPECT_EQ(r.database->deferred.size(), 2U) << "under their policy";
 }
 
 TEST(ExpandContext, OneQuestionIsAboutMessagesOfOneTenantAndOneQuery) {

@@ -339,7 +339,7 @@ TEST(ExpandStage, ALostLeaseIsAnotherNodesWork) {
   Stage s;
   s.insert_many(600);
   ASSERT_TRUE(s.stage.turn(s.now));
-  s.session.chunk_fails = Error{ErrorCode::Conflict, "lease lost"};
+  s.session.leases_lost = true;
   const auto report = s.stage.work(s.now);
   ASSERT_TRUE(report) << "no failure of ours";
   EXPECT_EQ(report->rows, 0U);

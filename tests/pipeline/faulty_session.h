@@ -26,7 +26,11 @@ class FaultySession final : public ContentForwards {
   std::optional<Error> expand_fails = {};
   std::optional<Error> claim_expand_fails = {};
   std::optional<Error> chunk_fails = {};
-  std::optional<Error> giving_up_fails = {};  // the chunk that ends a message without deliveries
+  std::function<bool(const ExpandChunk&)> refuses_chunk = nullptr;
+  std::optional<Error> contacts_fail = {};
+  bool leases_lost = false;
+  std::vector<std::size_t> steps_at_once = {};  // messages whose chunks were written together
+  std::optional<Error> giving_up_fails = {};    // the chunk that ends a message without deliveries
   std::optional<Error> defer_fails = {};
   std::optional<Error> beat_fails = {};
   std::optional<Error> remove_fails = {};
@@ -50,6 +54,7 @@ class FaultySession final : public ContentForwards {
   }
   Result<bool> any_suppression() override { return question(real_->any_suppression()); }
   Result<std::vector<Contact>> find_contacts(std::span<const ContactRef> refs) override {
+    if (contacts_fail) return *contacts_fail;
     return question(real_->find_contacts(refs));
   }
   Result<std::vector<Suppression>> find_suppressions(std::span<const SuppressionRef> refs) override {
@@ -86,11 +91,16 @@ class FaultySession final : public ContentForwards {
     lists_read_while_deciding += deciding_ ? 1 : 0;
     return question(real_->members(tenant, name, range));
   }
-  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override {
-    const bool gives_up = chunk.finished && chunk.deliveries.empty();
-    if (chunk_fails && !gives_up) return *chunk_fails;
-    if (giving_up_fails && gives_up) return *giving_up_fails;
-    return real_->expand_chunk(now, lease, chunk);
+  Result<ExpandSteps> expand_chunks(Instant now, std::span<const ExpandStep> steps) override {
+    steps_at_once.push_back(steps.size());
+    for (const ExpandStep& step : steps) {
+      const bool gives_up = step.chunk.finished && step.chunk.deliveries.empty();
+      if (chunk_fails && !gives_up) return *chunk_fails;
+      if (giving_up_fails && gives_up) return *giving_up_fails;
+      if (refuses_chunk && refuses_chunk(step.chunk)) return Error{ErrorCode::Invalid, "a value cannot be stored"};
+    }
+    if (leases_lost) return ExpandSteps{.results = std::vector(steps.size(), Stepped::LeaseLost)};
+    return real_->expand_chunks(now, steps);
   }
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override {

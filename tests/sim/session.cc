@@ -61,8 +61,8 @@ Result<std::vector<ExpandWork>> SimSession::claim_expand(Instant now, NodeId nod
   return write("claim_expand", [&] { return real_->claim_expand(now, node, count); });
 }
 
-Result<ExpandReport> SimSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
-  return write("expand_chunk", [&] { return real_->expand_chunk(now, lease, chunk); });
+Result<ExpandSteps> SimSession::expand_chunks(Instant now, std::span<const ExpandStep> steps) {
+  return write("expand_chunks", [&] { return real_->expand_chunks(now, steps); });
 }
 
 Result<Done> SimSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,

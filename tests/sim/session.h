@@ -22,7 +22,7 @@ class SimSession final : public ContentForwards {
   Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) override;
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override;
   Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count) override;
-  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
+  Result<ExpandSteps> expand_chunks(Instant now, std::span<const ExpandStep> steps) override;
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
   Result<std::vector<QueueHead>> heads(Look look) override;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ports/store.h"
+#include "store/rules.h"
 
 namespace postrider::common {
 
@@ -190,19 +191,41 @@ void add_rendering(Connection& c, Delivery& d) {
   d.warnings = rows.text(5);
 }
 
+template <class Rows>
+StoredState read_state(const Rows& rows, int from = 0) {
+  return {.tenant = rows.template number<TenantId>(from),
+          .state = rows.one_of(from + 1, MessageState::Pending, MessageState::Cancelled),
+          .reason = rows.reason(from + 2),
+          .detail = rows.text(from + 3),
+          .at = rows.instant(from + 4),
+          .attempts = rows.template number<int>(from + 5),
+          .cursor = rows.template number<std::size_t>(from + 6),
+          .skipped = rows.text(from + 7),
+          .as_of = rows.maybe_instant(from + 8)};
+}
+
 template <class Connection>
 std::optional<StoredState> find_state(Connection& c, RowId message, std::string_view statement = "message_state_of") {
   auto rows = c.use(statement).query(message);
   if (!rows.next()) return std::nullopt;
-  return StoredState{.tenant = rows.template number<TenantId>(0),
-                     .state = rows.one_of(1, MessageState::Pending, MessageState::Cancelled),
-                     .reason = rows.reason(2),
-                     .detail = rows.text(3),
-                     .at = rows.instant(4),
-                     .attempts = rows.template number<int>(5),
-                     .cursor = rows.template number<std::size_t>(6),
-                     .skipped = rows.text(7),
-                     .as_of = rows.maybe_instant(8)};
+  return read_state(rows);
+}
+
+/// What a chunk makes of its message's state; a message that simply became deliveries needs no row.
+enum class StateRow : bool { Dropped, Kept };
+inline StateRow advance(StoredState& state, const ExpandStep& step, Made made, Instant now) {
+  const ExpandChunk& chunk = step.chunk;
+  state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
+  if (chunk.as_of) state.as_of = chunk.as_of;
+  state.at = now;
+  if (!chunk.finished) return StateRow::Kept;
+  MessageEnd end{chunk.state, chunk.reason, chunk.detail};
+  if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
+  state.state = end.state;
+  state.reason = end.reason;
+  state.detail = end.detail;
+  state.attempts = step.lease.attempt;
+  return is_plain(end, made) ? StateRow::Dropped : StateRow::Kept;
 }
 
 template <class Connection>

@@ -55,6 +55,30 @@ class Expander {
     return true;
   }
 
+  Stepped step(const ExpandStep& step) {
+    const auto& [lease, chunk] = step;
+    const auto at = db_.find_held(lease);
+    if (at == db_.queue.end()) return Stepped::LeaseLost;
+    StateRow& state = db_.states.try_emplace(lease.id, StateRow{.tenant = lease.tenant}).first->second;
+    for (const ExpandedDelivery& made : chunk.deliveries) add({made.made, 0}, lease.id, state.skipped);
+    state.cursor = chunk.cursor;
+    if (chunk.as_of) state.as_of = chunk.as_of;
+    state.at = now_;
+    if (chunk.finished) {
+      db_.queue.erase(at);
+      const Made made = db_.deliveries_of.contains(lease.id) ? Made::Something : Made::Nothing;
+      MessageEnd end{chunk.state, chunk.reason, chunk.detail};
+      if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
+      state.state = end.state;
+      state.reason = end.reason;
+      state.detail = end.detail;
+      state.attempts = lease.attempt;
+      if (is_plain(end, made)) db_.states.erase(lease.id);
+      db_.drop_secret_if_done(lease.id);
+    }
+    return Stepped::Written;
+  }
+
   ExpandReport report(std::size_t rows) { return {rows, std::move(owned_), as_list(groups_)}; }
 
  private:
@@ -253,31 +277,14 @@ Result<std::vector<ExpandWork>> ModelSession::claim_expand(Instant now, NodeId n
   return work;
 }
 
-Result<ExpandReport> ModelSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+Result<ExpandSteps> ModelSession::expand_chunks(Instant now, std::span<const ExpandStep> steps) {
   const Held db = hold();
-  const auto at = db->find_held(lease);
-  if (at == db->queue.end()) return kLeaseLost;
-  StateRow& state = db->states.try_emplace(lease.id, StateRow{.tenant = lease.tenant}).first->second;
   Expander expander{*db, now, 0, ids()};
-  for (const ExpandedDelivery& made : chunk.deliveries) expander.add({made.made, 0}, lease.id, state.skipped);
-  state.cursor = chunk.cursor;
-  if (chunk.as_of) state.as_of = chunk.as_of;
-  state.at = now;
-  if (chunk.finished) {
-    db->queue.erase(at);
-    const Made made = db->deliveries_of.contains(lease.id) ? Made::Something : Made::Nothing;
-    MessageEnd end{chunk.state, chunk.reason, chunk.detail};
-    if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
-    state.state = end.state;
-    state.reason = end.reason;
-    state.detail = end.detail;
-    state.attempts = lease.attempt;
-    if (is_plain(end, made)) db->states.erase(lease.id);
-    db->drop_secret_if_done(lease.id);
-  }
-  return expander.report(0);
+  ExpandSteps done;
+  for (const ExpandStep& step : steps) done.results.push_back(expander.step(step));
+  done.report = expander.report(0);
+  return done;
 }
-
 Result<Done> ModelSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                                         std::string detail) {
   const Held db = hold();

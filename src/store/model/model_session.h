@@ -20,7 +20,7 @@ class ModelSession final : public StoreSession {
 
   Result<ExpandReport> expand(Instant now, NodeId node, std::size_t rows_max, const ExpandDecision& decide) override;
   Result<std::vector<ExpandWork>> claim_expand(Instant now, NodeId node, std::size_t count_max) override;
-  Result<ExpandReport> expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) override;
+  Result<ExpandSteps> expand_chunks(Instant now, std::span<const ExpandStep> steps) override;
   Result<Done> defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,
                             std::string detail) override;
 

@@ -133,19 +133,12 @@ void PostgresSession::add_from_the_front(Connection& c, Instant now, const Claim
 Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leases) {
   if (leases.empty()) return Done{};
   return transact([&](Connection& c) {
-    Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
-        fence{Type::Int4};
+    LeaseColumns columns;
     for (const Lease& lease : leases) {
-      lane.add_int2(static_cast<int>(lease.lane));
-      channel.add_int2(static_cast<int>(lease.channel));
-      tenant.add_int4(lease.tenant);
-      position.add_int8(lease.position);
-      id.add_int8(lease.id);
-      fence.add_int4(lease.fence);
+      columns.add(lease);
       floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
-    Params held;
-    held.array(lane).array(channel).array(tenant).array(position).array(id).array(fence);
+    const Params held = columns.params();
     settle_called_off(c, now, c.query("give_back_cancelled", held));
     c.query("release", held);
     return Done{};

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -55,6 +57,95 @@ class Took {
 void check_held(Connection& c, const Lease& lease) {
   if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
   throw Failure{ErrorCode::Conflict, "the lease on this expand work was lost"};
+}
+
+/// As their rows are locked: in one order by everybody.
+std::vector<const ExpandStep*> in_order(std::span<const ExpandStep> steps) {
+  std::vector<const ExpandStep*> ordered;
+  for (const ExpandStep& step : steps) ordered.push_back(&step);
+  std::sort(ordered.begin(), ordered.end(), [](const ExpandStep* a, const ExpandStep* b) {
+    return std::tie(a->lease.lane, a->lease.tenant, a->lease.position) <
+           std::tie(b->lease.lane, b->lease.tenant, b->lease.position);
+  });
+  return ordered;
+}
+
+/// The messages whose work is still held under these leases. Locked until the end of the transaction, so that nobody
+/// takes it over in between.
+std::set<RowId> held_of(Connection& c, std::span<const ExpandStep> steps) {
+  LeaseColumns leases;
+  for (const ExpandStep* step : in_order(steps)) leases.add(step->lease);
+  const Rows rows = c.query("queue_held_many", leases.params());
+  std::set<RowId> held;
+  for (int i = 0; i < rows.count(); ++i) held.insert(rows.number(i, 0));
+  return held;
+}
+
+std::map<RowId, common::StoredState> states_of(Connection& c, const std::vector<RowId>& messages) {
+  std::map<RowId, common::StoredState> states;
+  auto rows = c.use("message_states_of").query(messages);
+  while (rows.next()) states.emplace(rows.integer(0), common::read_state(rows, 1));
+  return states;
+}
+
+std::set<RowId> with_deliveries(Connection& c, const std::vector<RowId>& messages) {
+  std::set<RowId> found;
+  if (messages.empty()) return found;
+  auto rows = c.use("messages_with_deliveries").query(messages);
+  while (rows.next()) found.insert(rows.integer(0));
+  return found;
+}
+
+void put_states(Connection& c, const std::vector<std::pair<RowId, const common::StoredState*>>& states) {
+  if (states.empty()) return;
+  Array message{Type::Int8}, tenant{Type::Int4}, state{Type::Int2}, reason{Type::Int2}, detail{Type::Text},
+      at{Type::Int8}, attempts{Type::Int4}, cursor{Type::Int8}, skipped{Type::Text}, as_of{Type::Int8};
+  for (const auto& [id, s] : states) {
+    message.add_int8(id);
+    tenant.add_int4(s->tenant);
+    state.add_int2(static_cast<int>(s->state));
+    reason.add_int2(static_cast<int>(s->reason));
+    detail.add(s->detail);
+    at.add_time(s->at);
+    attempts.add_int4(s->attempts);
+    cursor.add_int8(static_cast<std::int64_t>(s->cursor));
+    skipped.add(s->skipped);
+    as_of.add_time(s->as_of);
+  }
+  Params p;
+  p.array(message).array(tenant).array(state).array(reason).array(detail).array(at).array(attempts);
+  c.query("message_state_put_many", p.array(cursor).array(skipped).array(as_of));
+}
+
+/// The states that chunks leave, and the end of the work that is done with them.
+void end_steps(Connection& c, Instant now, const std::vector<const ExpandStep*>& steps,
+               const std::vector<ExpansionWriter::Chunk>& chunks, std::map<RowId, common::StoredState>& states) {
+  std::vector<RowId> nothing_now;  // what an earlier chunk or an earlier try made counts too
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i]->chunk.finished && chunks[i].made == Made::Nothing) nothing_now.push_back(chunks[i].message);
+  }
+  const std::set<RowId> something_before = with_deliveries(c, nothing_now);
+  std::vector<std::pair<RowId, const common::StoredState*>> kept;
+  std::vector<RowId> dropped, finished;
+  LeaseColumns ended;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const RowId id = steps[i]->lease.id;
+    common::StoredState& state = states.at(id);
+    const bool made = chunks[i].made == Made::Something || something_before.contains(id);
+    if (common::advance(state, *steps[i], made ? Made::Something : Made::Nothing, now) == common::StateRow::Kept) {
+      kept.emplace_back(id, &state);
+    } else {
+      dropped.push_back(id);
+    }
+    if (!steps[i]->chunk.finished) continue;
+    finished.push_back(id);
+    ended.add(steps[i]->lease);
+  }
+  put_states(c, kept);
+  if (!dropped.empty()) c.use("message_states_drop").run(dropped);
+  if (finished.empty()) return;
+  c.query("queue_end_many", ended.params());
+  c.use("secrets_drop_if_done").run(finished);
 }
 
 void end_lease(Connection& c, const Lease& lease) {
@@ -125,6 +216,30 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   });
 }
 
+namespace {
+
+void add_messages(Connection& c, std::vector<ExpandWork>& work) {
+  if (work.empty()) return;
+  std::vector<RowId> ids;
+  for (const ExpandWork& each : work) ids.push_back(each.lease.id);
+  std::map<RowId, Message> messages;
+  auto rows = c.use("messages_of").query(ids);
+  while (rows.next()) messages.emplace(rows.integer(0), common::read_message(rows));
+  const std::map<RowId, common::StoredState> states = states_of(c, ids);
+  for (ExpandWork& each : work) {
+    const auto message = messages.find(each.lease.id);
+    if (message == messages.end()) Connection::fail_corrupt("expand work without its message");
+    each.message = std::move(message->second);
+    const auto state = states.find(each.lease.id);
+    if (state == states.end()) continue;
+    each.cursor = state->second.cursor;
+    each.as_of = state->second.as_of;
+    each.dispatched = state->second.reason == Reason::DispatchedByOperator;
+  }
+}
+
+}  // namespace
+
 Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeId node, std::size_t count_max) {
   return transact([&](Connection& c) {
     std::vector<ExpandWork> work;
@@ -148,51 +263,40 @@ Result<std::vector<ExpandWork>> PostgresSession::claim_expand(Instant now, NodeI
     std::sort(work.begin(), work.end(), [](const ExpandWork& a, const ExpandWork& b) {
       return std::tie(a.lease.lane, a.lease.position) < std::tie(b.lease.lane, b.lease.position);
     });
-    for (ExpandWork& each : work) {
-      auto rows = c.use("message_of").query(each.lease.id);
-      if (!rows.next()) Connection::fail_corrupt("expand work without its message");
-      each.message = common::read_message(rows);
-      if (const auto state = common::find_state(c, each.lease.id)) {
-        each.cursor = state->cursor;
-        each.as_of = state->as_of;
-        each.dispatched = state->reason == Reason::DispatchedByOperator;
-      }
-    }
+    add_messages(c, work);
     return work;
   });
 }
 
-Result<ExpandReport> PostgresSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
+Result<ExpandSteps> PostgresSession::expand_chunks(Instant now, std::span<const ExpandStep> steps) {
+  if (steps.empty()) return ExpandSteps{};
   auto written = transact([&](Connection& c) {
-    check_held(c, lease);
-    auto state = common::find_state(c, lease.id).value_or(common::StoredState{.tenant = lease.tenant});
-    ExpansionWriter writer{c, now, 0, ids(), used_, hope_.holds() ? Keys::TriedAsNew : Keys::AskFirst};
-    writer.write_chunk(lease.id, chunk.deliveries, state.skipped);
-    if (writer.met_old_keys()) hope_.fails();
-    state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
-    if (chunk.as_of) state.as_of = chunk.as_of;
-    state.at = now;
-    if (chunk.finished) {
-      end_lease(c, lease);
-      const Made made = c.use("delivery_of_message_any").any(lease.id) ? Made::Something : Made::Nothing;
-      MessageEnd end{chunk.state, chunk.reason, chunk.detail};
-      if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
-      state.state = end.state;
-      state.reason = end.reason;
-      state.detail = end.detail;
-      state.attempts = lease.attempt;
-      if (is_plain(end, made)) {
-        c.use("message_state_drop").run(lease.id);
-      } else {
-        common::put_state(c, lease.id, state);
-      }
-      c.use("secret_drop_if_done").run(lease.id);
-    } else {
-      common::put_state(c, lease.id, state);
+    ExpandSteps done;
+    const std::set<RowId> held = held_of(c, steps);
+    std::vector<const ExpandStep*> mine;
+    std::vector<RowId> ids_of_mine;
+    for (const ExpandStep& step : steps) {
+      const bool is_held = held.contains(step.lease.id);
+      done.results.push_back(is_held ? Stepped::Written : Stepped::LeaseLost);
+      if (!is_held) continue;
+      mine.push_back(&step);
+      ids_of_mine.push_back(step.lease.id);
     }
-    ExpandReport report;
-    report.queued = as_list(writer.groups());
-    return report;
+    if (mine.empty()) return done;
+    std::map<RowId, common::StoredState> states = states_of(c, ids_of_mine);
+    std::vector<ExpansionWriter::Chunk> chunks;
+    for (const ExpandStep* step : mine) {
+      common::StoredState& state =
+          states.try_emplace(step->lease.id, common::StoredState{.tenant = step->lease.tenant}).first->second;
+      chunks.push_back({step->lease.id, step->chunk.deliveries, std::move(state.skipped)});
+    }
+    ExpansionWriter writer{c, now, 0, ids(), used_, hope_.holds() ? Keys::TriedAsNew : Keys::AskFirst};
+    writer.write_chunks(chunks);
+    if (writer.met_old_keys()) hope_.fails();
+    for (ExpansionWriter::Chunk& chunk : chunks) states.at(chunk.message).skipped = std::move(chunk.skipped);
+    end_steps(c, now, mine, chunks, states);
+    done.report.queued = as_list(writer.groups());
+    return done;
   });
   if (written) used_.committed();
   return written;

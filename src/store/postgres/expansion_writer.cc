@@ -279,8 +279,8 @@ void ExpansionWriter::queue_expand(const Message& message, const std::optional<I
 
 void ExpansionWriter::add_states() {
   Array message{Type::Int8}, tenant{Type::Int4}, state{Type::Int2}, reason{Type::Int2}, detail{Type::Text},
-      at{Type::Int8}, attempts{Type::Int4}, cursor{Type::Int8}, skipped{Type::Text}, secret_of{Type::Int8},
-      sealed{Type::Text};
+      at{Type::Int8}, attempts{Type::Int4}, cursor{Type::Int8}, skipped{Type::Text}, as_of{Type::Int8},
+      secret_of{Type::Int8}, sealed{Type::Text};
   for (Entry& entry : entries_) {
     const Message& m = entry.decided->message;
     MessageEnd end{entry.decided->state, entry.decided->reason, std::move(entry.decided->detail)};
@@ -299,6 +299,7 @@ void ExpansionWriter::add_states() {
       attempts.add_int4(0);
       cursor.add_int8(0);
       skipped.add("");
+      as_of.add_null();
     }
     if (!m.sealed.empty() && (entry.live || may_expand_again(end.state))) {
       secret_of.add_int8(m.id);
@@ -315,19 +316,25 @@ void ExpansionWriter::add_states() {
                                            .array(at)
                                            .array(attempts)
                                            .array(cursor)
-                                           .array(skipped));
+                                           .array(skipped)
+                                           .array(as_of));
   }
   if (secret_of.size() > 0) c_.query("secret_add_many", Params{}.array(secret_of).array(sealed));
 }
 
-void ExpansionWriter::write_chunk(RowId message, std::vector<ExpandedDelivery> deliveries, std::string& skipped) {
-  ExpandedMessage chunk;
-  chunk.message.id = message;
-  chunk.deliveries = std::move(deliveries);
-  for (ExpandedDelivery& made : chunk.deliveries) made.own_provider = 0;
-  entries_.push_back({.decided = &chunk, .skipped = std::move(skipped)});
+void ExpansionWriter::write_chunks(std::vector<Chunk>& chunks) {
+  std::vector<ExpandedMessage> messages(chunks.size());
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    messages[i].message.id = chunks[i].message;
+    messages[i].deliveries = std::move(chunks[i].deliveries);
+    for (ExpandedDelivery& made : messages[i].deliveries) made.own_provider = 0;
+    entries_.push_back({.decided = &messages[i], .skipped = std::move(chunks[i].skipped)});
+  }
   add_deliveries();
-  skipped = std::move(entries_.back().skipped);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].skipped = std::move(entries_[i].skipped);
+    chunks[i].made = entries_[i].made;
+  }
   entries_.clear();
 }
 

@@ -20,8 +20,14 @@ class ExpansionWriter {
 
   /// Everything for these rows. Called once.
   void write(const std::vector<OutboxRow>& rows, std::vector<ExpandedMessage>& decided);
-  /// Deliveries of one message alone (a chunk); keys that existed go to `skipped`.
-  void write_chunk(RowId message, std::vector<ExpandedDelivery> deliveries, std::string& skipped);
+  struct Chunk {  // deliveries of one message that exists
+    RowId message = 0;
+    std::vector<ExpandedDelivery> deliveries = {};
+    std::string skipped = {};  // keys that existed are added
+    Made made = Made::Nothing;
+  };
+  /// Called once.
+  void write_chunks(std::vector<Chunk>& chunks);
 
   std::vector<Claim>& owned() { return owned_; }
   Groups& groups() { return groups_; }

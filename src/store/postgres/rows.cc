@@ -177,6 +177,21 @@ DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys) {
   return found;
 }
 
+void LeaseColumns::add(const Lease& lease) {
+  lane_.add_int2(static_cast<int>(lease.lane));
+  channel_.add_int2(static_cast<int>(lease.channel));
+  tenant_.add_int4(lease.tenant);
+  position_.add_int8(lease.position);
+  id_.add_int8(lease.id);
+  fence_.add_int4(lease.fence);
+}
+
+Params LeaseColumns::params() {
+  Params p;
+  p.array(lane_).array(channel_).array(tenant_).array(position_).array(id_).array(fence_);
+  return p;
+}
+
 void QueueRows::add(const Lease& lease, NodeId node, Guarantee guarantee, const std::optional<Instant>& expires_at) {
   rows_.push_back({lease, node, guarantee, expires_at});
 }

@@ -34,6 +34,18 @@ void add_new_dedups(Connection& c, const std::vector<NewDedup>& entries);
 void copy_new_dedups(Connection& c, std::vector<NewDedup> entries);
 DedupFound find_dedups(Connection& c, const std::set<DedupKey>& keys);
 
+/// What names held queue rows, column by column: (lane, channel, tenant, position, id, fence). It outlives its
+/// parameters.
+class LeaseColumns {
+ public:
+  void add(const Lease& lease);
+  Params params();
+
+ private:
+  Array lane_{Type::Int2}, channel_{Type::Int2}, tenant_{Type::Int4}, position_{Type::Int8}, id_{Type::Int8},
+      fence_{Type::Int4};
+};
+
 /// Columns of queue rows, of deferred rows, and of settled rows, gathered and then written in one statement each.
 class QueueRows {
  public:

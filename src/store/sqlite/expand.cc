@@ -46,13 +46,34 @@ Lease read_expand_lease(const Rows& rows) {
   return lease;
 }
 
+bool is_held(Connection& c, const Lease& lease) {
+  return c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence);
+}
+
 void check_held(Connection& c, const Lease& lease) {
-  if (c.use("queue_held").any(lease.lane, lease.channel, lease.tenant, lease.position, lease.id, lease.fence)) return;
+  if (is_held(c, lease)) return;
   throw Failure{{ErrorCode::Conflict, "the lease on this expand work was lost"}};
 }
 
 void end_lease(Connection& c, const Lease& lease) {
   c.use("queue_drop").run(lease.lane, lease.channel, lease.tenant, lease.position);
+}
+
+Stepped write_step(Connection& c, Instant now, const ExpandStep& step, ExpansionWriter& expansion) {
+  const auto& [lease, chunk] = step;
+  if (!is_held(c, lease)) return Stepped::LeaseLost;
+  StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
+  for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
+  const Made made = chunk.finished && c.use("delivery_of_message_any").any(lease.id) ? Made::Something : Made::Nothing;
+  if (common::advance(state, step, made, now) == common::StateRow::Kept) {
+    common::put_state(c, lease.id, state);
+  } else {
+    c.use("message_state_drop").run(lease.id);
+  }
+  if (!chunk.finished) return Stepped::Written;
+  end_lease(c, lease);
+  c.use("secret_drop_if_done").run(lease.id);
+  return Stepped::Written;
 }
 
 std::vector<Lease> pick_expand(Connection& c, std::size_t count_max) {
@@ -116,39 +137,29 @@ Result<std::vector<ExpandWork>> SqliteSession::claim_expand(Instant now, NodeId 
   });
 }
 
-Result<ExpandReport> SqliteSession::expand_chunk(Instant now, const Lease& lease, const ExpandChunk& chunk) {
-  auto written = writer_.transact([&](Connection& c) {
-    check_held(c, lease);
-    StoredState state = common::find_state(c, lease.id).value_or(StoredState{.tenant = lease.tenant});
-    ExpansionWriter expansion{c, now, 0, ids(), used_};
-    for (const ExpandedDelivery& made : chunk.deliveries) expansion.add({made.made, 0}, lease.id, state.skipped);
-    state.cursor = std::max(state.cursor, chunk.cursor);  // never back: those pairs are made
-    if (chunk.as_of) state.as_of = chunk.as_of;
-    state.at = now;
-    if (chunk.finished) {
-      end_lease(c, lease);
-      const Made made = c.use("delivery_of_message_any").any(lease.id) ? Made::Something : Made::Nothing;
-      MessageEnd end{chunk.state, chunk.reason, chunk.detail};
-      if (end.state == MessageState::Expanded) end = after_skipped(std::move(end), made, state.skipped);
-      state.state = end.state;
-      state.reason = end.reason;
-      state.detail = end.detail;
-      state.attempts = lease.attempt;
-      if (is_plain(end, made)) {
-        c.use("message_state_drop").run(lease.id);
-      } else {
-        common::put_state(c, lease.id, state);
+Result<ExpandSteps> SqliteSession::expand_chunks(Instant now, std::span<const ExpandStep> steps) {
+  ExpandSteps all;
+  Groups queued;
+  // As many at once as the write lock may be held for.
+  for (std::size_t from = 0; from < steps.size(); from = all.results.size()) {
+    const std::size_t before = all.results.size();
+    used_.begin();
+    auto written = writer_.transact([&](Connection& c) {
+      all.results.resize(before);
+      ExpansionWriter expansion{c, now, 0, ids(), used_};
+      std::size_t made = 0;
+      for (std::size_t i = from; i < steps.size() && made <= writer_.caps().expand; ++i) {
+        made += 1 + steps[i].chunk.deliveries.size();
+        all.results.push_back(write_step(c, now, steps[i], expansion));
       }
-      c.use("secret_drop_if_done").run(lease.id);
-    } else {
-      common::put_state(c, lease.id, state);
-    }
-    ExpandReport report;
-    report.queued = as_list(expansion.groups());
-    return report;
-  });
-  if (written) used_.committed();
-  return written;
+      return as_list(expansion.groups());
+    });
+    if (!written) return written.error();
+    used_.committed();
+    queued.insert(written->begin(), written->end());
+  }
+  all.report.queued = as_list(queued);
+  return all;
 }
 
 Result<Done> SqliteSession::defer_expand(Instant now, const Lease& lease, Instant due_at, Reason reason,

@@ -300,8 +300,8 @@ class Twin {
     const MessageState some = kMessageStates[prng_.below(kMessageStates.size())];
     std::vector<Uuid> messages;
     both([&](World& w, bool) {
-      std::string said =
-          describe(must(w.a->heads(Look::Everywhere))) + describe(must(w.a->stats({}))) + describe(must(w.a->stats(w.acme)));
+      std::string said = describe(must(w.a->heads(Look::Everywhere))) + describe(must(w.a->stats({}))) +
+                         describe(must(w.a->stats(w.acme)));
       ListFilter filter{
           .tenant = state.size() % 2 == 0 ? std::optional{w.acme} : std::nullopt, .state = state, .count_max = 7};
       for (int page = 0; page < 40; ++page) {

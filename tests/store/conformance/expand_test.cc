@@ -383,6 +383,64 @@ TEST_P(Expanding, ALargeExpansionBecomesWorkThatIsDoneInChunks) {
   EXPECT_EQ(w.claim(10).size(), 4U);
 }
 
+TEST_P(Expanding, ChunksOfManyMessagesAreWrittenTogetherEachByItsOwnRight) {
+  std::vector<Sent> sent;
+  for (int i = 0; i < 4; ++i) sent.push_back(w.send_one(kInChunks));
+  auto work = must(w.a->claim_expand(w.now, w.a.id, 10));
+  ASSERT_EQ(work.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(work[i].message.uuid, sent[i].uuid) << "each with its own message";
+  const Lease lost[] = {work[1].lease};
+  must(w.a->give_back(w.now, lost));
+  std::vector<ExpandStep> steps;
+  for (std::size_t i = 0; i < 4; ++i) {
+    ExpandStep step{work[i].lease, {.cursor = 2, .finished = i != 2}};
+    for (int n = 1; i != 3 && n <= 2; ++n) step.chunk.deliveries.push_back(w.delivery(w.a, work[i].message, {}, n));
+    steps.push_back(std::move(step));
+  }
+  steps[3].chunk.state = MessageState::Failed;
+  steps[3].chunk.reason = Reason::MissingData;
+  steps[3].chunk.detail = "no record";
+  const ExpandSteps done = must(w.a->expand_chunks(w.now, steps));
+  EXPECT_EQ(done.results, (std::vector{Stepped::Written, Stepped::LeaseLost, Stepped::Written, Stepped::Written}));
+  EXPECT_EQ(done.report.queued.size(), 1U) << "one group got work";
+
+  EXPECT_EQ(w.look(sent[0].uuid).state, MessageState::Expanded);
+  EXPECT_EQ(w.look(sent[0].uuid).deliveries.size(), 2U);
+  EXPECT_EQ(w.look(sent[1].uuid).state, MessageState::Expanding);
+  EXPECT_TRUE(w.look(sent[1].uuid).deliveries.empty());
+  EXPECT_EQ(w.look(sent[2].uuid).state, MessageState::Expanding);
+  EXPECT_EQ(w.look(sent[2].uuid).deliveries.size(), 2U);
+  EXPECT_EQ(w.look(sent[3].uuid).state, MessageState::Failed);
+  EXPECT_EQ(w.look(sent[3].uuid).reason, Reason::MissingData);
+  EXPECT_EQ(w.look(sent[3].uuid).detail, "no record");
+
+  const Lease rest[] = {work[2].lease};
+  must(w.a->give_back(w.now, rest));
+  work = must(w.a->claim_expand(w.now, w.a.id, 10));
+  ASSERT_EQ(work.size(), 2U) << "what was lost and what goes on";
+  EXPECT_EQ(work[0].cursor, 0U);
+  EXPECT_EQ(work[1].cursor, 2U);
+  EXPECT_EQ(w.claim(10).size(), 4U);
+}
+
+TEST_P(Expanding, OfTwoChunksWithOneDeliveryKeyTheFirstMakesIt) {
+  std::vector<Sent> sent;
+  for (int i = 0; i < 2; ++i) sent.push_back(w.send_one(kInChunks));
+  const auto work = must(w.a->claim_expand(w.now, w.a.id, 10));
+  std::vector<ExpandStep> steps;
+  for (const ExpandWork& each : work) {
+    ExpandStep step{each.lease, {.cursor = 1, .finished = true}};
+    step.chunk.deliveries.push_back(w.delivery(w.a, each.message, {}, 1));
+    step.chunk.deliveries.back().made.delivery.key = "b-1:t:email:one";
+    step.chunk.deliveries.back().made.key_is_own = false;
+    steps.push_back(std::move(step));
+  }
+  must(w.a->expand_chunks(w.now, steps));
+  EXPECT_EQ(w.look(sent[0].uuid).deliveries.size(), 1U);
+  EXPECT_TRUE(w.look(sent[1].uuid).deliveries.empty());
+  EXPECT_EQ(w.look(sent[1].uuid).reason, Reason::DuplicateDelivery);
+}
+
 TEST_P(Expanding, ASecretIsKeptWhileChunksAreToCome) {
   OutboxRow row = w.row();
   row.sealed = "c2VhbGVk";

@@ -207,11 +207,35 @@ TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
 }
 
 /// What goes round with every batch, and those of it that name rows by their keys.
-constexpr std::array kHot{
-    "heads",    "heads_behind",  "claim",          "claim_once",    "claim_beside",     "claim_beside_once",
-    "release",  "outbox_any",    "outbox_take",    "dedup_find",    "expand_pick",      "queue_held",
-    "record",   "record_by_key", "record_careful", "promote",       "take_over",        "expired_queue",
-    "due_next", "delivery_of",   "message_of",     "contacts_find", "suppressions_find"};
+constexpr std::array kHot{"heads",
+                          "heads_behind",
+                          "claim",
+                          "claim_once",
+                          "claim_beside",
+                          "claim_beside_once",
+                          "release",
+                          "outbox_any",
+                          "outbox_take",
+                          "dedup_find",
+                          "expand_pick",
+                          "queue_held",
+                          "record",
+                          "record_by_key",
+                          "record_careful",
+                          "promote",
+                          "take_over",
+                          "expired_queue",
+                          "due_next",
+                          "delivery_of",
+                          "message_of",
+                          "contacts_find",
+                          "messages_of",
+                          "message_states_of",
+                          "message_states_drop",
+                          "queue_held_many",
+                          "queue_end_many",
+                          "messages_with_deliveries",
+                          "suppressions_find"};
 
 TEST_F(PostgresOnly, NoHotStatementWalksThroughAWholeTableEvenWhereTheTablesAreEmpty) {
   run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");

@@ -24,10 +24,18 @@ COPY postrider.message (id, uuid, tenant, accepted_at, lane, channel, occurred_a
   source_instance, source_script, recipient, contact, list, template, subject, type_data, body, payload) FROM STDIN (FORMAT binary)
 
 -- name: message_state_put_many
-INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped)
-SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5::text[], $6::bigint[], $7::int[], $8::bigint[], $9::text[])
+INSERT INTO postrider.message_state (message, tenant, state, reason, detail, at, attempts, cursor, skipped, as_of)
+SELECT * FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::smallint[], $5::text[], $6::bigint[], $7::int[], $8::bigint[], $9::text[],
+  $10::bigint[])
 ON CONFLICT (message) DO UPDATE SET state = EXCLUDED.state, reason = EXCLUDED.reason, detail = EXCLUDED.detail, at = EXCLUDED.at,
-  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped
+  attempts = EXCLUDED.attempts, cursor = EXCLUDED.cursor, skipped = EXCLUDED.skipped, as_of = EXCLUDED.as_of
+
+-- name: message_states_of
+SELECT message, tenant, state, reason, detail, at, attempts, cursor, skipped, as_of FROM postrider.message_state
+WHERE message = ANY($1::bigint[])
+
+-- name: message_states_drop
+DELETE FROM postrider.message_state WHERE message = ANY($1::bigint[])
 
 -- name: message_state_drop
 DELETE FROM postrider.message_state WHERE message = $1::bigint
@@ -97,8 +105,28 @@ SELECT 1 FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smalli
 DELETE FROM postrider.queue WHERE lane = $1::smallint AND channel = $2::smallint AND tenant = $3::int AND position = $4::bigint
   AND id = $5::bigint AND fence = $6::int AND node <> 0
 
--- name: delivery_of_message_any
-SELECT 1 FROM postrider.delivery WHERE message = $1::bigint LIMIT 1
+-- The same for the work of many messages.
+-- name: queue_held_many
+SELECT k.id FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
+  AS k(lane, channel, tenant, position, id, fence)
+CROSS JOIN LATERAL (
+  SELECT 1 FROM postrider.queue q
+  WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position = k.position AND q.id = k.id
+    AND q.fence = k.fence AND q.node <> 0 FOR UPDATE) h
+
+-- name: queue_end_many
+WITH held AS MATERIALIZED (
+  SELECT h.at FROM unnest($1::smallint[], $2::smallint[], $3::int[], $4::bigint[], $5::bigint[], $6::int[])
+    AS k(lane, channel, tenant, position, id, fence)
+  CROSS JOIN LATERAL (
+    SELECT q.ctid AS at FROM postrider.queue q
+    WHERE q.lane = k.lane AND q.channel = k.channel AND q.tenant = k.tenant AND q.position = k.position AND q.id = k.id
+      AND q.fence = k.fence AND q.node <> 0) h)
+DELETE FROM postrider.queue q USING held WHERE q.ctid = held.at
+
+-- name: messages_with_deliveries
+SELECT k.id FROM unnest($1::bigint[]) AS k(id)
+CROSS JOIN LATERAL (SELECT 1 FROM postrider.delivery d WHERE d.message = k.id LIMIT 1) any_of_it
 
 -- name: messages_existing
 SELECT id FROM postrider.message WHERE id = ANY($1::bigint[])
@@ -128,6 +156,12 @@ SELECT EXISTS (SELECT 1 FROM postrider.secret)
 
 -- name: secret_drop_if_done
 DELETE FROM postrider.secret s WHERE s.message = $1::bigint
+  AND NOT EXISTS (SELECT 1 FROM postrider.message_state m WHERE m.message = s.message AND m.state IN (1, 2, 4, 6))
+  AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
+                  AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))
+
+-- name: secrets_drop_if_done
+DELETE FROM postrider.secret s WHERE s.message = ANY($1::bigint[])
   AND NOT EXISTS (SELECT 1 FROM postrider.message_state m WHERE m.message = s.message AND m.state IN (1, 2, 4, 6))
   AND NOT EXISTS (SELECT 1 FROM postrider.delivery d WHERE d.message = s.message
                   AND NOT EXISTS (SELECT 1 FROM postrider.settled t WHERE t.id = d.id))

@@ -13,6 +13,13 @@ SELECT m.id, m.uuid, m.tenant, m.accepted_at, m.tenant_name, m.topic, m.type, m.
   m.channel, m.recipient, m.contact, m.list, m.template, m.subject, m.type_data, m.body, m.payload, s.sealed
 FROM postrider.message m LEFT JOIN postrider.secret s ON s.message = m.id WHERE m.id = $1::bigint
 
+-- name: messages_of
+SELECT m.id, m.uuid, m.tenant, m.accepted_at, m.tenant_name, m.topic, m.type, m.entity_id, m.version,
+  m.idempotency_key, m.lane, m.category, m.locale, m.origin, m.correlation_id, m.traceparent, m.schema_version,
+  m.occurred_at, m.due_at, m.expires_at, m.source_site, m.source_instance, m.source_script, m.site_enqueued_at,
+  m.channel, m.recipient, m.contact, m.list, m.template, m.subject, m.type_data, m.body, m.payload, s.sealed
+FROM postrider.message m LEFT JOIN postrider.secret s ON s.message = m.id WHERE m.id = ANY($1::bigint[])
+
 -- name: message_brief
 SELECT accepted_at, entity_id FROM postrider.message WHERE id = $1::bigint
 
