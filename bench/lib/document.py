@@ -14,7 +14,8 @@ ROWS = (("Postrider, PostgreSQL", "drain postrider pg"), ("Postrider, SQLite", "
         ("pg-boss, log rows per batch", "drain pg-boss log"), ("pg-boss, no log", "drain pg-boss no log"),
         ("graphile-worker, a log row each", "drain graphile-worker log"), ("graphile-worker, no log", "drain graphile-worker no log"),
         ("BullMQ, Redis `appendfsync always`, log", "drain bullmq log"), ("BullMQ, no log", "drain bullmq no log"),
-        ("Postrider, whole way from the outbox, PostgreSQL", "whole way pg"), ("Postrider, whole way from the outbox, SQLite", "whole way sqlite"))
+        ("Postrider, whole way from the outbox, PostgreSQL", "whole way pg"), ("Postrider, whole way from the outbox, SQLite", "whole way sqlite"),
+        ("Postrider, whole way, each with a record of the application, PostgreSQL", "whole way with records pg"))
 LIMITS = (("commits a second on one connection", "limit commits 1"), ("on eight", "limit commits 8"),
           ("rows a second claimed and completed by bare SQL, 500 at once", "limit claim 500 + complete 500"), ("POSTs a second by `wrk` to the mock", "limit mock 64"))
 

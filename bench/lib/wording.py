@@ -1,4 +1,5 @@
-"""Content: what 20 placeholders cost a delivery, and one event for ten thousand recipients."""
+"""Content: what 20 placeholders cost a delivery, one event for ten thousand recipients, and events that each have a record in the application's
+own tables."""
 import json
 import statistics
 import time
@@ -103,6 +104,43 @@ def many(bench):
                 "rate": RECIPIENTS / made_after, "count": RECIPIENTS}
 
 
+RECORDS = """
+[databases.application]
+url = "{url}"
+[[routes]]
+type = "letter.booked"
+[routes.context]
+query = "SELECT id AS entity_id, guest, nights FROM public.booking WHERE id = ANY(:entity_ids)"
+[[templates]]
+key = "booked"
+type = "letter.booked"
+channel = "webhook"
+body = "Dear {{{{guest}}}}, {{{{nights}}}} nights"
+"""
+
+
+def records(bench):
+    """The whole way of events whose route asks the application's database, here the same server, for the booking that each is about."""
+    count = bench.count // 4
+    with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
+        home.extra = RECORDS.format(url=home.store.url)
+        home.configure()
+        home.store.database.query("CREATE TABLE public.booking (id bigint PRIMARY KEY, guest text, nights int)")
+        home.store.database.query(f"INSERT INTO public.booking SELECT i, 'Guest ' || i, i % 9 FROM generate_series(1, {count}) i")
+        home.store.database.query(f"INSERT INTO postrider.outbox (type, entity_id, payload) SELECT 'letter.booked', i::text, '{{}}'::json FROM generate_series(1, {count}) i")
+        home.store.settle()
+        bench.nginx.mark()
+        engine = home.start()
+        meter = postrider.Meter(bench, home, engine)
+        bench.nginx.wait_for(count, postrider.PATIENCE, alive=engine.alive)
+        home.wait_empty("outbox", "queue", "deferred")
+        figures = meter.stop(count)
+        engine.stop()
+        home.check(count, (0, 0))
+        return figures
+
+
 def run(bench):
+    bench.figures.measure("whole way with records pg", lambda: records(bench))
     bench.figures.measure("20 placeholders", lambda: placeholders(bench), repeats=1)
     bench.figures.measure("10,000 recipients", lambda: many(bench))
