@@ -46,7 +46,8 @@ class ExpandStage {
     ExpandWork work = {};
     Reason reason = Reason::ExpansionFailed;
     std::string why = {};
-    bool lasting = false;  // trying again cannot help
+    bool lasting = false;               // trying again cannot help
+    std::optional<Instant> until = {};  // nothing failed: its time is still to come
   };
   Result<Done> keep_up(Instant now);
   Result<Done> read_templates_again();
@@ -72,6 +73,7 @@ class ExpandStage {
   Result<Done> add_deliveries(Instant now, Expansion& expansion, ExpandChunk& chunk);
   Result<People> people_of(TenantId tenant, const std::vector<std::string>& keys);
   static std::optional<Late> refusal(const ExpandWork& work, const ContextRecord& record);
+  [[nodiscard]] std::optional<Instant> waits_until(Instant now, const ExpandWork& work, std::string_view record) const;
   Result<Done> put_off(Instant now);
   void note_refusal(const Error& error);
   ExpandedMessage give_up(Instant now, const OutboxRow& row);
