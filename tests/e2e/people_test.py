@@ -169,6 +169,19 @@ class People:
         self.assertEqual(status, 200)
         self.assertEqual(self.settled(engine, self.send(engine, **note))["deliveries"][0]["state"], "delivered")
 
+    def test_a_suppressed_address_is_not_written_to_however_it_is_written(self):
+        engine = self.start()
+        later = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        waiting = self.send(engine, type="note", channel="email", recipient="Ada@Example.org", body="x", due_at=later)
+        wait_for("it waits", lambda: self.notification(engine, waiting)["deliveries"])
+        self.post(engine, "suppressions", {"channel": "email", "address": "ADA@example.org", "cause": "complaint", "evidence": "told us"})
+        engine.stop()
+        engine = self.start()
+        self.post(engine, f"notifications/{waiting}/dispatch", {})
+        ended = self.settled(engine, waiting)["deliveries"][0]
+        self.assertEqual((ended["state"], ended["reason"]["code"], ended["attempt_count"]), ("suppressed", "suppressed_address", 0))
+        self.assertRegex(ended["detail"], r"^complaint on 20\S+Z: told us$")
+
     def test_a_list_of_1200_with_duplicates_gives_one_delivery_each(self):
         engine = self.start()
         contacts = [{"key": f"c{i:04}", "name": f"N{i}", "addresses": {"email": f"c{i:04}@example.org"}} for i in range(1000)]

@@ -6,6 +6,7 @@
 #include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
 #include "pipeline/prepare.h"
+#include "pipeline/refused.h"
 
 namespace postrider {
 namespace {
@@ -148,6 +149,43 @@ TEST(ExpandPeople, AnAddressThatIsNotToBeWrittenToIsNotPutOffEither) {
   EXPECT_EQ(town.expand(), 0);
   EXPECT_EQ(town.deliveries(),
             (std::map<std::string, std::string>{{"note x-9", "suppressed_address"}, {"note ", "no_recipient"}}));
+}
+
+TEST(RefusedCheck, FindsAnAddressHoweverItIsWritten) {
+  Town town;
+  const auto claim = [](RowId id, Channel channel, const std::string& address) {
+    Claim out;
+    out.lease.id = id;
+    out.delivery.tenant = 1;
+    out.delivery.channel = channel;
+    out.delivery.recipient = address;
+    return out;
+  };
+  const std::vector<Suppression> unwanted{{.tenant = 1, .address = "ADA@example.org", .evidence = "asked"}};
+  ASSERT_TRUE(town.session.suppress(town.now, kSomebody, unwanted));
+  const std::vector<Claim> claims{claim(1, Channel::Email, "Ada@Example.org"),
+                                  claim(2, Channel::Email, "bo@example.org"), claim(3, Channel::Push, "x-9"),
+                                  claim(4, Channel::Push, "X-9")};
+  RefusedCheck check;
+  const auto refused = check.among(town.session, town.now, claims);
+  ASSERT_TRUE(refused);
+  ASSERT_EQ(refused->size(), 2U);
+  EXPECT_TRUE(refused->at(1).ends_with(": asked")) << refused->at(1);
+  EXPECT_TRUE(refused->contains(3));
+}
+
+TEST(RefusedCheck, AsksOnceASecondWhetherThereIsAny) {
+  Bench bench;
+  Claim claim;
+  claim.lease.id = 7;
+  claim.delivery.tenant = 1;
+  claim.delivery.recipient = "ada@example.org";
+  RefusedCheck check;
+  EXPECT_TRUE(check.among(bench.session, bench.now, {&claim, 1})->empty());
+  const std::vector<Suppression> unwanted{{.tenant = 1, .address = "ada@example.org"}};
+  ASSERT_TRUE(bench.session.suppress(bench.now, kSomebody, unwanted));
+  EXPECT_TRUE(check.among(bench.session, bench.now, {&claim, 1})->empty());
+  EXPECT_EQ(check.among(bench.session, bench.now + std::chrono::seconds{1}, {&claim, 1})->size(), 1U);
 }
 
 TEST(ExpandPeople, AListThatEndsWithAChunkEndsThere) {
