@@ -110,7 +110,9 @@ class Linter {
 
   void run() {
     if (const auto problem = shape_problem(source_)) {
-      find({.kind = FindingKind::Shape, .text = fmt::format("{} {}", problem->field, problem->what)});
+      find({.kind = FindingKind::Shape,
+            .file = source_.texts.empty() ? "" : source_.texts.back().origin.file,  // the one that came to the others
+            .text = fmt::format("{} {}", problem->field, problem->what)});
       return;
     }
     check_event();

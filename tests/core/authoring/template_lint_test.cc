@@ -352,6 +352,15 @@ TEST_F(Lint, AShapeThatIsNoneIsToldAlone) {
   EXPECT_EQ(findings[0].kind, FindingKind::Shape);
 }
 
+TEST_F(Lint, ALanguageThatComesTwiceNamesTheSecondFile) {
+  TemplateSource source = entry("x");
+  source.texts.push_back(source.texts[0]);
+  source.texts.back().origin.file = "again.tpl";
+  const auto findings = find({source});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].file, "again.tpl");
+}
+
 TEST(Gather, FilesOfOneTemplateComeTogether) {
   const auto file = [](const char* locale, const char* name) {
     TemplateFile out;
