@@ -28,6 +28,7 @@ struct Plan {
   std::string recipient = {};
   bool recipient_in_key = false;
   const Contact* contact = nullptr;  // whose address, language and wishes
+  std::string gone = {};             // the key of a member that was a contact when the list was looked at
 };
 
 // Quiet hours are for people; a program does not sleep.
@@ -287,7 +288,8 @@ class Expander {
       }
       const Contact* contact = with_.people.contact(message_.tenant, member.contact);
       const std::string_view address = contact != nullptr ? contact->address(channel) : std::string_view{};
-      plans_.push_back({content, channel, std::string{address}, true, contact});
+      plans_.push_back(
+          {content, channel, std::string{address}, true, contact, contact != nullptr ? std::string{} : member.contact});
     }
     return std::nullopt;
   }
@@ -307,16 +309,16 @@ class Expander {
     d.recipient = plan.recipient;
     d.expires_at = message_.expires_at;
     d.category = !message_.category.empty() || route_ == nullptr ? message_.category : route_->category;
-    if (plan.contact != nullptr) d.contact = plan.contact->key;
+    d.contact = plan.contact != nullptr ? plan.contact->key : plan.gone;
     d.template_key = plan.content != nullptr ? plan.content->key
                                              : std::string{message_.is_direct() ? "direct" : kBuiltInWebhookTemplate};
     d.template_version = plan.content != nullptr ? plan.content->version : 0;
     d.template_id = plan.content != nullptr ? plan.content->id : 0;
     // Two on a list may share an address: they get one delivery, and only the key can tell over all chunks.
     made.key_is_own = (message_.is_direct() || message_.entity_id.empty()) && !message_.is_resend() && !with_.members;
-    const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key
-                            : with_.members ? comparable_address(plan.channel, plan.recipient)
-                                            : plan.recipient;
+    const std::string who = plan.recipient.empty() ? d.contact
+                            : with_.members        ? comparable_address(plan.channel, plan.recipient)
+                                                   : plan.recipient;
     d.key = delivery_key(message_, plan.channel, plan.content != nullptr ? plan.content->id_in_keys() : d.template_key,
                          plan.recipient_in_key ? who : "");
     place(made, plan);
@@ -347,6 +349,7 @@ class Expander {
 
   static std::string no_recipient(const Delivery& d, const Plan& plan, std::string_view problem) {
     if (!d.recipient.empty()) return fmt::format("the {} address {}", to_text(d.channel), problem);
+    if (!plan.gone.empty()) return fmt::format("contact \"{}\" was removed", plan.gone);
     if (plan.contact == nullptr) return fmt::format("no {} address", to_text(d.channel));
     return fmt::format("contact \"{}\" has no {} address", plan.contact->key, to_text(d.channel));
   }
