@@ -191,7 +191,8 @@ int run_operate(const Common& common, const OperateOptions& options) {
   StoreSession& session = *(*v)->session;
   auto targets = options.messages.empty() ? filtered(options, session, *tenant) : named(options, session, *tenant);
   if (!targets) return fail(targets.error());
-  const OperatorAction who = operator_of(options.why, *tenant);
+  OperatorAction who = operator_of(options.why, *tenant);
+  who.exempt = (*v)->rules.exempt_categories();
   Result<Acted> acted = Acted{};
   if (!options.dry_run) acted = act_in_batches(options, session, who, *targets);
   if (!acted) return fail(acted.error());

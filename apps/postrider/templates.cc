@@ -371,10 +371,10 @@ Result<Sample> sample_of(Visit& v, const TemplatesOptions& options) {
   if (options.message.empty()) return sample;
   const auto uuid = parse_uuid(options.message);
   if (!uuid) return Error{ErrorCode::Invalid, fmt::format("\"{}\" is no message id", options.message)};
-  POSTRIDER_TRY(view, v.session->message(std::nullopt, *uuid, {.count_max = 0}));
+  POSTRIDER_TRY(view, v.session->message(std::nullopt, *uuid, {.count_max = 1}));
   std::string contact;
-  if (!view.message.contact.empty()) {
-    const ContactRef ref{view.message.tenant, view.message.contact};
+  if (const std::string key = contact_of(view); !key.empty()) {
+    const ContactRef ref{view.message.tenant, key};
     POSTRIDER_TRY(found, v.session->find_contacts({&ref, 1}));
     if (!found.empty()) {
       sample.contact = found.front();

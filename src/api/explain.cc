@@ -66,7 +66,7 @@ class Teller {
       say(view.since, "An operator asked for it to be turned into deliveries at once.", view.reason);
       return;
     }
-    if (view.attempts > 0 && view.state == MessageState::Pending) {
+    if (failed_for_now(view)) {
       say(view.since,
           fmt::format("Turning it into deliveries failed {}: {}.", times(view.attempts),
                       because(view.reason, {.detail = view.detail, .type = m.type})),
@@ -76,6 +76,9 @@ class Teller {
       return;
     }
     std::string standing = message_standing(view.state, because(view.reason, values_of(view)));
+    if (view.state == MessageState::Expanding && view.next_attempt)
+      standing =
+          fmt::format("It waits until {}, and is turned into deliveries then.", format_instant(*view.next_attempt));
     if (view.state == MessageState::Expanded) {
       standing = view.counts.total == 1 ? "Turned into 1 delivery."
                                         : fmt::format("Turned into {} deliveries.", view.counts.total);
@@ -84,6 +87,12 @@ class Teller {
                                 hides_others(view, shown_) ? "" : in_brackets(view.detail));
     }
     say(view.since, standing, view.reason);
+  }
+
+  // A question to the application or to the store that is asked again later.
+  static bool failed_for_now(const MessageView& view) {
+    const bool open = view.state == MessageState::Pending || view.state == MessageState::Expanding;
+    return open && view.attempts > 0 && is_failure_of_expansion(view.reason);
   }
 
   static ReasonValues values_of(const MessageView& view) {

@@ -77,8 +77,11 @@ std::variant<Order, ApiError> read_order(const ApiParts& parts, const ApiRequest
   return order;
 }
 
-OperatorAction action_of(const ApiRequest& request, const Order& order) {
-  return {.actor = request.caller.name, .why = order.why, .tenant = order.tenant};
+OperatorAction action_of(const ApiParts& parts, const ApiRequest& request, const Order& order) {
+  return {.actor = request.caller.name,
+          .why = order.why,
+          .tenant = order.tenant,
+          .exempt = parts.rules.exempt_categories()};
 }
 
 HttpOut acted_answer(std::string_view action, std::string_view id, const Acted& acted) {
@@ -205,7 +208,7 @@ Answered operate(const ApiParts& parts, Worker& worker, const ApiRequest& reques
   if (order.delivery && (view->deliveries.empty() || view->deliveries.front().delivery.id != *order.delivery)) {
     return ApiError{.code = ApiErrorCode::NotFound, .message = "This notification has no such delivery."};
   }
-  const OperatorAction action = action_of(request, order);
+  const OperatorAction action = action_of(parts, request, order);
   auto acted = order.delivery ? ((*session)->*operation.verb)(parts.clock.now(), action, {&*order.delivery, 1})
                               : act(parts, **session, action, operation, view->message);
   if (!acted) return store_failed(worker, acted.error());
@@ -243,7 +246,7 @@ Answered replay_notification(const ApiParts& parts, Worker& worker, const ApiReq
   if (!session) return store_failed(worker, session.error());
   const auto view = (*session)->message(order.tenant, *uuid, {.count_max = 0});
   if (!view) return store_failed(worker, view.error());
-  auto acted = (*session)->replay(parts.clock.now(), action_of(request, order), {&*uuid, 1});
+  auto acted = (*session)->replay(parts.clock.now(), action_of(parts, request, order), {&*uuid, 1});
   if (!acted) return store_failed(worker, acted.error());
   if (acted->changed == 0) {
     return ApiError{.code = ApiErrorCode::NotApplicable,
@@ -278,7 +281,7 @@ Answered dispatch_all(const ApiParts& parts, Worker& worker, const ApiRequest& r
   if (order.delivery) return wrong_member("delivery", "is not for dispatching all");
   const auto session = worker.session();
   if (!session) return store_failed(worker, session.error());
-  auto acted = (*session)->dispatch(parts.clock.now(), action_of(request, order), {});
+  auto acted = (*session)->dispatch(parts.clock.now(), action_of(parts, request, order), {});
   if (!acted) return store_failed(worker, acted.error());
   if (!acted->groups.empty()) parts.work_appeared(std::move(acted->groups));
   return acted_answer("dispatch", "", *acted);

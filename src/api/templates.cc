@@ -184,8 +184,8 @@ std::optional<ApiError> use_message(TemplateRequest& r, Sample& sample) {
   if (!view) return view.error().code == ErrorCode::NotFound ? none : r.failed(view.error());
   const Message& message = view->message;
   std::string contact;
-  if (!message.contact.empty()) {
-    const ContactRef ref{message.tenant, message.contact};
+  if (const std::string key = contact_of(*view); !key.empty()) {
+    const ContactRef ref{message.tenant, key};
     const auto found = r.store().find_contacts({&ref, 1});
     if (!found) return r.failed(found.error());
     if (!found->empty()) {
@@ -201,6 +201,9 @@ std::optional<ApiError> use_message(TemplateRequest& r, Sample& sample) {
 }
 
 Answered preview_answer(TemplateRequest& r, const ApiRequest& request, const StoredTemplate& entry, Sample& sample) {
+  const Zones* zones = r.rules().zones;
+  if (!sample.timezone.empty() && zones != nullptr && !zones->knows(sample.timezone))
+    return wrong_template("timezone", "is not a known time zone such as Europe/Berlin");
   if (!sample.message.empty()) {
     if (auto wrong = use_message(r, sample)) return std::move(*wrong);
   }

@@ -66,6 +66,11 @@ const Preference* forbidding(const std::vector<Preference>& preferences, Channel
   return std::find(exempt.begin(), exempt.end(), category) == exempt.end() ? wish : nullptr;
 }
 
+std::span<const std::string> exempt_of(const ExemptCategories& exempt, TenantId tenant) {
+  const auto found = exempt.find(tenant);
+  return found == exempt.end() ? std::span<const std::string>{} : std::span<const std::string>{found->second};
+}
+
 std::string words_of(const Preference& wish, std::string_view contact) {
   std::string of = wish.channel ? std::string{to_text(*wish.channel)} : "every channel";
   if (!wish.category.empty()) of += fmt::format(" for {}", wish.category);

@@ -1,6 +1,7 @@
 // A person, and what is known about writing to them: addresses, language, clock, wishes.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +62,9 @@ const Preference* forbidding(const std::vector<Preference>& preferences, Channel
 /// The same, where a wish without a category does not touch the `exempt` categories.
 const Preference* forbidding(const std::vector<Preference>& preferences, Channel channel, std::string_view category,
                              std::span<const std::string> exempt);
+/// Of each tenant, the categories that are exempt.
+using ExemptCategories = std::map<TenantId, std::vector<std::string>>;
+std::span<const std::string> exempt_of(const ExemptCategories& exempt, TenantId tenant);
 /// What is told about something that was not sent because of it.
 std::string words_of(const Preference& wish, std::string_view contact);
 

@@ -28,6 +28,7 @@ struct Plan {
   std::string recipient = {};
   bool recipient_in_key = false;
   const Contact* contact = nullptr;  // whose address, language and wishes
+  std::string gone = {};             // the key of a member that was a contact when the list was looked at
 };
 
 // Quiet hours are for people; a program does not sleep.
@@ -44,6 +45,28 @@ bool reaches_a_person(Channel channel) {
     case Channel::Expand: return false;
   }
   POSTRIDER_DIE("a Channel outside its enum");
+}
+
+/// When the route says that an event is due, or what is wrong with the date that it names.
+struct ByDate {
+  Instant at = {};
+  std::string wrong = {};
+};
+ByDate by_date(const Route& route, const Tenant& tenant, const Zones* zones, JsonView data) {
+  const auto wrong = [&](std::string_view what) {
+    return ByDate{.wrong = fmt::format("{} {}", route.schedule.field, what)};
+  };
+  const auto value = find_field(data, route.schedule.field);
+  if (!value) return wrong("is missing");
+  const auto written = parse_written_time(value->spoken());
+  if (!written) return wrong(fmt::format("is \"{}\"", printable(excerpt(value->spoken(), kTextFieldBytesMax))));
+  Instant at = instant_from_us(written->us);
+  if (written->form != WrittenTime::Form::Moment && zones != nullptr) {
+    at = zones->moment_of(written->us, tenant.writing.timezone).value_or(at);
+  }
+  at += route.schedule.offset;
+  if (at < Instant{} || at > kLastInstant) return wrong("leaves the calendar");
+  return {.at = at};
 }
 
 class Expander {
@@ -71,7 +94,8 @@ class Expander {
     const std::size_t end = std::min(plans_.size(), range.from + range.count);
     for (std::size_t i = range.from; i < end; ++i) out.deliveries.push_back(make(plans_[i]));
     if (message_.is_resend()) out.reason = Reason::ResentByOperator;
-    if (range.from == 0 && end == plans_.size() && !with_.members) conclude(out);
+    const bool all = range.from == 0 && end == plans_.size() && (!with_.members || with_.members_are_all);
+    if (all) conclude(out);
     return out;
   }
 
@@ -108,20 +132,9 @@ class Expander {
   }
 
   std::optional<Expansion> schedule() {
-    const auto wrong = [&](std::string_view what) {
-      return fail(Reason::InvalidSchedule, fmt::format("{} {}", route_->schedule.field, what));
-    };
-    const auto value = find_field(data_, route_->schedule.field);
-    if (!value) return wrong("is missing");
-    const auto written = parse_written_time(value->spoken());
-    if (!written) return wrong(fmt::format("is \"{}\"", printable(excerpt(value->spoken(), kTextFieldBytesMax))));
-    Instant at = instant_from_us(written->us);
-    if (written->form != WrittenTime::Form::Moment && rules_.zones != nullptr) {
-      at = rules_.zones->moment_of(written->us, tenant_->writing.timezone).value_or(at);
-    }
-    at += route_->schedule.offset;
-    if (at < Instant{} || at > kLastInstant) return wrong("leaves the calendar");
-    due_at_ = at;
+    ByDate due = by_date(*route_, *tenant_, rules_.zones, data_);
+    if (!due.wrong.empty()) return fail(Reason::InvalidSchedule, std::move(due.wrong));
+    due_at_ = due.at;
     return std::nullopt;
   }
 
@@ -275,7 +288,8 @@ class Expander {
       }
       const Contact* contact = with_.people.contact(message_.tenant, member.contact);
       const std::string_view address = contact != nullptr ? contact->address(channel) : std::string_view{};
-      plans_.push_back({content, channel, std::string{address}, true, contact});
+      plans_.push_back(
+          {content, channel, std::string{address}, true, contact, contact != nullptr ? std::string{} : member.contact});
     }
     return std::nullopt;
   }
@@ -295,16 +309,16 @@ class Expander {
     d.recipient = plan.recipient;
     d.expires_at = message_.expires_at;
     d.category = !message_.category.empty() || route_ == nullptr ? message_.category : route_->category;
-    if (plan.contact != nullptr) d.contact = plan.contact->key;
+    d.contact = plan.contact != nullptr ? plan.contact->key : plan.gone;
     d.template_key = plan.content != nullptr ? plan.content->key
                                              : std::string{message_.is_direct() ? "direct" : kBuiltInWebhookTemplate};
     d.template_version = plan.content != nullptr ? plan.content->version : 0;
     d.template_id = plan.content != nullptr ? plan.content->id : 0;
     // Two on a list may share an address: they get one delivery, and only the key can tell over all chunks.
     made.key_is_own = (message_.is_direct() || message_.entity_id.empty()) && !message_.is_resend() && !with_.members;
-    const std::string who = plan.recipient.empty() && plan.contact != nullptr ? plan.contact->key
-                            : with_.members ? comparable_address(plan.channel, plan.recipient)
-                                            : plan.recipient;
+    const std::string who = plan.recipient.empty() ? d.contact
+                            : with_.members        ? comparable_address(plan.channel, plan.recipient)
+                                                   : plan.recipient;
     d.key = delivery_key(message_, plan.channel, plan.content != nullptr ? plan.content->id_in_keys() : d.template_key,
                          plan.recipient_in_key ? who : "");
     place(made, plan);
@@ -335,6 +349,7 @@ class Expander {
 
   static std::string no_recipient(const Delivery& d, const Plan& plan, std::string_view problem) {
     if (!d.recipient.empty()) return fmt::format("the {} address {}", to_text(d.channel), problem);
+    if (!plan.gone.empty()) return fmt::format("contact \"{}\" was removed", plan.gone);
     if (plan.contact == nullptr) return fmt::format("no {} address", to_text(d.channel));
     return fmt::format("contact \"{}\" has no {} address", plan.contact->key, to_text(d.channel));
   }
@@ -445,8 +460,12 @@ class Expander {
       return d.placement.state == DeliveryState::Suppressed && can_be_mended(d.placement.reason);
     });
     if (!all) return;
-    POSTRIDER_CHECK(!out.deliveries.empty());  // Every plan makes one, and without a plan it was refused before.
     out.state = MessageState::Failed;
+    if (out.deliveries.empty()) {  // Every plan makes one, and only a list can be without a plan.
+      out.reason = Reason::NoRecipient;
+      out.detail = "nobody on the list has an address for a channel of it";
+      return;
+    }
     out.reason = out.deliveries.front().placement.reason;
     out.detail = out.deliveries.front().placement.detail;
   }
@@ -495,8 +514,20 @@ ExpandNeeds needs_of(const Message& message, const Rules& rules) {
   if (!contact.empty()) needs.contacts.push_back(std::move(contact));
   const bool addressed = !message.recipient.empty() || !needs.contacts.empty();
   if (!addressed) needs.list = !message.list.empty() || route == nullptr ? message.list : route->list;
-  if (!needs.list.empty()) needs.not_before = message.due_at;
+  // Of what its record may say, nothing is known before that is asked for.
+  if (!needs.list.empty()) needs.not_before = needs.context == nullptr ? due_by(message, rules, {}) : message.due_at;
   return needs;
+}
+
+std::optional<Instant> due_by(const Message& message, const Rules& rules, std::string_view record) {
+  const Tenant* tenant = rules.tenant(message.tenant);
+  const Route* route = rules.route(message.tenant_name, message.type);
+  const bool by_route = !message.is_direct() && route != nullptr && !route->schedule.field.empty();
+  if (message.due_at || !by_route || tenant == nullptr) return message.due_at;
+  const auto data = JsonDocument::parse(merged_data({.payload = message.payload, .record = record}), kDataLimits);
+  if (!data) return std::nullopt;
+  const ByDate due = by_date(*route, *tenant, rules.zones, data->root());
+  return due.wrong.empty() ? std::optional{due.at} : std::nullopt;
 }
 
 Expansion expand(const Message& message, const ExpandWith& with, ExpandRange range) {

@@ -51,6 +51,7 @@ struct ExpandWith {
   Instant now = {};
   std::string_view record = {};                             // what the route's context query found: a JSON object
   std::optional<std::span<const ListMember>> members = {};  // the part of its list that is to be made now
+  bool members_are_all = false;                             // that part is the whole list
 };
 
 /// What must be known before a message can be expanded.
@@ -63,6 +64,9 @@ struct ExpandNeeds {
   [[nodiscard]] bool takes_time() const { return !list.empty() || context != nullptr; }
 };
 ExpandNeeds needs_of(const Message& message, const Rules& rules);
+/// When a message is due: at its own time, or at the one that its route finds in payload and record. Empty: at once, or
+/// the date is none.
+std::optional<Instant> due_by(const Message& message, const Rules& rules, std::string_view record);
 
 /// Row ids are not given here. `message.uuid` must be set: it stands in keys without an entity.
 Expansion expand(const Message& message, const ExpandWith& with, ExpandRange range);

@@ -24,6 +24,10 @@ std::string_view words_of(Reason reason) {
   POSTRIDER_DIE("a Reason outside its enum");
 }
 
+bool is_failure_of_expansion(Reason reason) {
+  return reason == Reason::ContextFailed || reason == Reason::ExpansionFailed;
+}
+
 std::optional<Reason> parse_reason(std::string_view code) {
 #define X(name, number, text, words) \
   if (code == text) return Reason::name;

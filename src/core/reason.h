@@ -89,6 +89,8 @@ enum class Reason : std::uint8_t {
 
 std::string_view code_of(Reason reason);   // "no_recipient"
 std::string_view words_of(Reason reason);  // "No recipient"
+/// A message waits to be expanded again because of it.
+bool is_failure_of_expansion(Reason reason);
 std::optional<Reason> parse_reason(std::string_view code);
 std::optional<Reason> reason_from(int number);
 

@@ -62,6 +62,14 @@ const ProviderRule* Rules::first_provider(const Tenant& tenant, Channel channel)
   return common == chains.end() || common->second.empty() ? nullptr : provider(common->second.front());
 }
 
+ExemptCategories Rules::exempt_categories() const {
+  ExemptCategories out;
+  for (const Tenant& each : tenants) {
+    if (!each.exempt_categories.empty()) out.emplace(each.id, each.exempt_categories);
+  }
+  return out;
+}
+
 const Policy& Rules::policy_for(const Delivery& delivery, const ProviderRule* provider) const {
   if (provider != nullptr && provider->own_policy) return *provider->own_policy;
   return choose_policy(policies, {delivery.origin, delivery.channel, delivery.type, delivery.lane});

@@ -120,6 +120,7 @@ class Rules {
   [[nodiscard]] const ProviderRule* provider(std::string_view name) const;
   /// The first provider of the channel for this tenant; null when there is none.
   [[nodiscard]] const ProviderRule* first_provider(const Tenant& tenant, Channel channel) const;
+  [[nodiscard]] ExemptCategories exempt_categories() const;
   [[nodiscard]] const Policy& policy_for(const Delivery& delivery, const ProviderRule* provider) const;
 
  private:

@@ -97,7 +97,10 @@ void Dispatcher::take(event::Claimed claimed, Moment) {
     forget(claimed.request, share.tenant, Unless::MoreWasSaid);
     limits_.nothing_waits({claimed.request.lane, claimed.request.channel, share.tenant});
   }
-  for (Claim& claim : claimed.claims) admit(std::move(claim));
+  for (Claim& claim : claimed.claims) {
+    const auto no = claimed.refused.find(claim.lease.id);
+    no == claimed.refused.end() ? admit(std::move(claim)) : refuse(std::move(claim), no->second);
+  }
 }
 
 void Dispatcher::take(event::ClaimFailed failed, Moment) {

@@ -18,6 +18,7 @@
 #include "pipeline/late.h"
 #include "pipeline/limits.h"
 #include "pipeline/places.h"
+#include "pipeline/refused.h"
 #include "ports/provider.h"
 #include "ports/store.h"
 #include "ports/transport.h"
@@ -34,6 +35,7 @@ struct Heads {
 struct Claimed {
   ClaimRequest request;
   std::vector<Claim> claims;
+  RefusedDeliveries refused = {};  // of these, what must not be sent any more
 };
 struct ClaimFailed {
   ClaimRequest request;
@@ -180,6 +182,7 @@ class Dispatcher {
   void take(event::AbortAll abort, Moment at);
 
   void admit(Claim claim);
+  void refuse(Claim claim, std::string why);
   void end_call(std::uint32_t slot, const CallEnd& end, Moment at);
   void start_calls(Moment at);
   bool start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls);

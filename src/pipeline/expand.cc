@@ -27,6 +27,11 @@ bool is_about_the_store(const Error& error) {
          error.code == ErrorCode::Ambiguous || error.code == ErrorCode::Cancelled;
 }
 
+// A replay goes on behind the cursor: what failed as a whole is to be made anew by it.
+std::size_t next_cursor(const ExpandWork& work, const Expansion& made, std::size_t behind) {
+  return made.state == MessageState::Expanded ? behind : work.cursor;
+}
+
 bool lacks_template(const ExpandedMessage& message) {
   return message.reason == Reason::NoRoute || message.reason == Reason::TemplateNotFound;
 }
@@ -157,7 +162,7 @@ void ExpandStage::expand_all(Instant now, std::vector<ExpandedMessage>& decided)
 void ExpandStage::expand_one(Instant now, const People& people, ExpandedMessage& out) {
   const auto later = [&] {
     out.state = MessageState::Expanding;
-    out.reason = Reason::Expanding;
+    out.reason = out.expand_at && *out.expand_at > now ? Reason::Scheduled : Reason::Expanding;
     out.in_chunks = true;
   };
   // A tenant that nobody knows has no routes and no lists: that is found out at once.
@@ -309,9 +314,13 @@ Result<ExpandReport> ExpandStage::work_on(Instant now, std::vector<ExpandWork> t
       failed_.push_back(std::move(*late));
       continue;
     }
-    const auto* record = std::get_if<std::string>(&records[i]);
-    auto chunk =
-        make_chunk(now, together[i], *people, record != nullptr ? std::string_view{*record} : std::string_view{});
+    const auto* found = std::get_if<std::string>(&records[i]);
+    const std::string_view record = found != nullptr ? std::string_view{*found} : std::string_view{};
+    if (const auto until = waits_until(now, together[i], record)) {
+      failed_.push_back({.work = std::move(together[i]), .reason = Reason::Scheduled, .until = until});
+      continue;
+    }
+    auto chunk = make_chunk(now, together[i], *people, record);
     if (!chunk) {
       writing.trouble = chunk.error();
       failed_.push_back({std::move(together[i]), Reason::ExpansionFailed, chunk.error().text});
@@ -337,13 +346,24 @@ std::optional<ExpandStage::Late> ExpandStage::refusal(const ExpandWork& work, co
       {}, Reason::ContextAmbiguous, fmt::format("more than one record of \"{}\"", work.message.entity_id), true};
 }
 
+// A list is looked at when its message is due, also where only the record says when that is. What is begun goes on.
+std::optional<Instant> ExpandStage::waits_until(Instant now, const ExpandWork& work, std::string_view record) const {
+  if (record.empty() || work.as_of || needs_of(work.message, parts_.rules).list.empty()) return std::nullopt;
+  const auto due = due_by(work.message, parts_.rules, record);
+  return due && *due > now ? due : std::nullopt;
+}
+
 // Kept until the store took it: a lease that nobody ends would hold the message for as long as this node lives.
 Result<Done> ExpandStage::put_off(Instant now) {
   const Policy policy = *preset_policy("booking");
   while (!failed_.empty()) {
-    const auto& [failed, reason, why, lasting] = failed_.back();
+    const auto& [failed, reason, why, lasting, until] = failed_.back();
     Result<Done> done = Done{};
-    if (lasting || failed.lease.attempt >= policy.attempts_max) {
+    if (until) {
+      Lease waiting = failed.lease;
+      waiting.attempt = std::max(0, waiting.attempt - 1);  // nothing was tried
+      done = parts_.store.defer_expand(now, waiting, *until, reason, why);
+    } else if (lasting || failed.lease.attempt >= policy.attempts_max) {
       ExpandChunk end{.cursor = failed.cursor, .finished = true, .state = MessageState::Failed, .reason = reason};
       end.detail = why;
       if (auto ended = parts_.store.expand_chunk(now, failed.lease, end); !ended) done = ended.error();
@@ -408,8 +428,8 @@ Result<ExpandChunk> ExpandStage::make_chunk(Instant now, const ExpandWork& work,
       .rules = parts_.rules, .templates = catalog_.templates(), .people = people, .now = now, .record = record};
   Expansion expansion = postrider::expand(work.message, with, {work.cursor, kDeliveriesPerExpansionMax});
   ExpandChunk chunk;
-  chunk.cursor = work.cursor + expansion.deliveries.size();
-  chunk.finished = expansion.deliveries.empty() || chunk.cursor >= expansion.recipients_total;
+  chunk.cursor = next_cursor(work, expansion, work.cursor + expansion.deliveries.size());
+  chunk.finished = chunk.cursor == work.cursor || chunk.cursor >= expansion.recipients_total;
   POSTRIDER_TRY_DONE(add_deliveries(now, expansion, chunk));
   return chunk;
 }
@@ -452,11 +472,13 @@ Result<ExpandChunk> ExpandStage::make_list_chunk(Instant now, const ExpandWork& 
                         .people = people,
                         .now = now,
                         .record = record,
-                        .members = std::span<const ListMember>{*members}};
+                        .members = std::span<const ListMember>{*members},
+                        .members_are_all = work.cursor == 0 && members->size() < range.count_max};
   Expansion expansion = postrider::expand(m, with, {0, kDeliveriesPerExpansionMax + templates});
   ExpandChunk chunk;
   chunk.as_of = as_of;
-  chunk.cursor = members->empty() ? work.cursor : static_cast<std::size_t>(members->back().id);
+  chunk.cursor =
+      members->empty() ? work.cursor : next_cursor(work, expansion, static_cast<std::size_t>(members->back().id));
   chunk.finished = members->size() < range.count_max || expansion.state != MessageState::Expanded;
   POSTRIDER_TRY_DONE(add_deliveries(now, expansion, chunk));
   return chunk;

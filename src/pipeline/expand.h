@@ -46,7 +46,8 @@ class ExpandStage {
     ExpandWork work = {};
     Reason reason = Reason::ExpansionFailed;
     std::string why = {};
-    bool lasting = false;  // trying again cannot help
+    bool lasting = false;               // trying again cannot help
+    std::optional<Instant> until = {};  // nothing failed: its time is still to come
   };
   struct Writing {  // chunks that are written together, and what came of those before
     Instant now = {};
@@ -82,6 +83,7 @@ class ExpandStage {
   Result<People> people_of(const std::vector<ExpandWork>& together);
   Result<People> people_of(std::vector<ContactRef> refs);
   static std::optional<Late> refusal(const ExpandWork& work, const ContextRecord& record);
+  [[nodiscard]] std::optional<Instant> waits_until(Instant now, const ExpandWork& work, std::string_view record) const;
   Result<Done> put_off(Instant now);
   void note_refusal(const Error& error);
   ExpandedMessage give_up(Instant now, const OutboxRow& row);

@@ -7,6 +7,18 @@
 #include "base/canary.h"
 
 namespace postrider {
+namespace {
+
+// In the unit in which it is a number that one would write: "50 a second", "1 an hour".
+std::string words_of_rate(double per_second) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (per_second >= 1) return fmt::format("{:g} a second", per_second);
+  if (per_second * kMinute >= 1) return fmt::format("{:g} a minute", per_second * kMinute);
+  return fmt::format("{:g} an hour", per_second * kHour);
+}
+
+}  // namespace
 
 Limits::Limits(const Rules& rules, Instant now) {
   const auto bucket = [&](const Limit& limit) { return TokenBucket{{limit.per_second, limit.burst}, now}; };
@@ -45,7 +57,7 @@ Limits::Allowed Limits::by_provider(const ProviderRule& provider, int wanted, In
   const auto rate = rates_.find(provider.id);
   if (rate == rates_.end()) return {wanted};
   return {rate->second.allows(wanted, now, nodes_), Reason::LimitedByRate,
-          fmt::format("provider {}: {:g} a second", provider.name, provider.limit.per_second)};
+          fmt::format("provider {}: {}", provider.name, words_of_rate(provider.limit.per_second))};
 }
 
 Limits::Allowed Limits::by_tenant(Guest& guest, int wanted, Instant now) const {
@@ -56,7 +68,7 @@ Limits::Allowed Limits::by_tenant(Guest& guest, int wanted, Instant now) const {
             fmt::format("tenant {}: {} at a time", guest.rule->name, limit.concurrency)};
   }
   return {guest.tokens.allows(std::min(wanted, room), now, nodes_), Reason::LimitedByRate,
-          fmt::format("tenant {}: {:g} a second", guest.rule->name, limit.per_second)};
+          fmt::format("tenant {}: {}", guest.rule->name, words_of_rate(limit.per_second))};
 }
 
 void Limits::note(const QueueGroup& group, Allowed allowed) {

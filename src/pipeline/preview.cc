@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "pipeline/catalog.h"
+#include "ports/store.h"
 
 namespace postrider {
 namespace {
@@ -58,6 +59,11 @@ Result<Preview> preview(const StoredTemplate& content, const PreviewRequest& req
   write_params(out, **text, data->root(), author);
   if (content.channel == Channel::Sms) out.sms = sms_size(out.content.body);
   return out;
+}
+
+std::string contact_of(const MessageView& view) {
+  if (!view.message.contact.empty() || view.deliveries.empty()) return view.message.contact;
+  return view.deliveries.front().delivery.contact;
 }
 
 }  // namespace postrider

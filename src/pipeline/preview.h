@@ -11,6 +11,8 @@
 
 namespace postrider {
 
+struct MessageView;
+
 struct PreviewRequest {
   const Rules& rules;
   const Tenant& tenant;         // whose settings
@@ -33,5 +35,7 @@ struct Preview {
 
 /// Invalid: it cannot be written, and why ("line 3, column 9: …", "Template x not found for locale de-DE").
 Result<Preview> preview(const StoredTemplate& content, const PreviewRequest& request);
+/// Whom a past message was for: the contact that it names, or that its route or list found for its first delivery.
+std::string contact_of(const MessageView& view);
 
 }  // namespace postrider

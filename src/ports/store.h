@@ -29,6 +29,7 @@ struct OperatorAction {
   std::string actor = {};  // who
   std::string why = {};
   std::optional<TenantId> tenant = {};  // empty: any tenant
+  ExemptCategories exempt = {};         // for retry(): what a general wish leaves alone
 };
 
 // ----------------------------------------------------------------------------------------------------------------
@@ -461,7 +462,9 @@ class OperateStore {
   virtual ~OperateStore() = default;
   // Each writes an audit row per changed delivery or message (who, when, why, what) in the same transaction. Ids that
   // are unknown, another tenant's, or in a state that the action does not apply to are left alone and not counted.
-  /// Parked deliveries back into the queue, attempts counted from 0 again, fence kept.
+  /// Parked deliveries back into the queue, attempts counted from 0 again, fence kept. What its recipient refused
+  /// meanwhile (a suppression, an opt-out) is settled as Suppressed instead: nobody is written to against a wish that
+  /// came while the delivery was parked.
   virtual Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
   virtual Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) = 0;
   /// Queued (unclaimed) and retrying deliveries of these messages: settled as Cancelled. One that a node holds is

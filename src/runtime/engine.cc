@@ -185,7 +185,19 @@ void Engine::carry_out(std::vector<DispatchEffect> effects) {
   }
 }
 
+// What is claimed is held in our name: it is neither called unasked nor let go, so the question is asked again.
+RefusedDeliveries Engine::refused_among(StoreSession& session, RefusedCheck& check, std::span<const Claim> claims) {
+  for (;;) {
+    auto refused = check.among(session, clock_.now(), claims);
+    if (refused) return std::move(*refused);
+    note_error("looking for suppressed addresses", refused.error());
+    if (workers_stop_.load() || stopping_.load()) return {};  // what comes now is given back
+    pause(kStorePause);
+  }
+}
+
 void Engine::run_claims(StoreSession& session) {
+  RefusedCheck check;
   while (!workers_stop_.load()) {
     for (StoreJob& job : claims_.take_all(kTickEvery)) {
       if (workers_stop_.load()) return;
@@ -207,7 +219,8 @@ void Engine::run_claims(StoreSession& session) {
       auto claimed = session.claim(clock_.now(), *job.claim);
       POSTRIDER_FAULT_POINT("after_claim");
       if (claimed) {
-        events_.put(event::Claimed{std::move(*job.claim), std::move(*claimed)});
+        RefusedDeliveries refused = refused_among(session, check, *claimed);
+        events_.put(event::Claimed{std::move(*job.claim), std::move(*claimed), std::move(refused)});
       } else {
         note_error("claiming", claimed.error());
         if (claimed.error().code == ErrorCode::Ambiguous) lost_track("a claim");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "pipeline/expand.h"
 #include "pipeline/maintain.h"
 #include "pipeline/prepare.h"
+#include "pipeline/refused.h"
 #include "ports/context.h"
 #include "ports/transport.h"
 #include "runtime/clock.h"
@@ -89,6 +91,7 @@ class Engine {
   Result<std::unique_ptr<StoreSession>> session();
   void run_dispatch();
   void run_claims(StoreSession& session);
+  RefusedDeliveries refused_among(StoreSession& session, RefusedCheck& check, std::span<const Claim> claims);
   void run_records(StoreSession& session);
   void run_expand(StoreSession& session);
   void run_expand_work(StoreSession& session);

@@ -46,6 +46,23 @@ TEST(Explain, EveryStateOfAMessageIsASentence) {
       tells(explain_message(booked(), Addresses::Plain), "Accepted for tenant acme: booking.confirmed about 4711."));
 }
 
+TEST(Explain, WhatIsAskedAgainLaterSaysWhyAndWhen) {
+  MessageView view = booked();
+  view.state = MessageState::Expanding;
+  view.reason = Reason::ContextFailed;
+  view.detail = "database \"shop\": no connection";
+  view.attempts = 2;
+  view.next_attempt = parse_instant("2026-03-01T09:00:00Z");
+  const Story failed = explain_message(view, Addresses::Plain);
+  EXPECT_TRUE(tells(failed, "Turning it into deliveries failed 2 times: "));
+  EXPECT_TRUE(tells(failed, "database \"shop\": no connection"));
+  EXPECT_TRUE(tells(failed, "It is tried again at 2026-03-01T09:00:00.000Z."));
+  view.reason = Reason::Scheduled;
+  view.attempts = 0;
+  const Story waits = explain_message(view, Addresses::Plain);
+  EXPECT_TRUE(tells(waits, "It waits until 2026-03-01T09:00:00.000Z, and is turned into deliveries then."));
+}
+
 TEST(Explain, EveryStateOfADeliveryIsASentence) {
   for (const DeliveryState state : kDeliveryStates) {
     MessageView view = booked();

@@ -65,6 +65,13 @@ TEST_F(MessageTemplates, TheListIsFiltered) {
   EXPECT_EQ(get("?isActive=1").code(), "INVALID_PARAMETER");
 }
 
+TEST_F(MessageTemplates, AScopesIdMayBeTheNumberThatItIsInThePortal) {
+  const Answer made = post(R"({"eventType":"other","channel":"Email","body":"y","scopeType":"listing","scopeId":10})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.at("scopeId"), "10");
+  EXPECT_EQ(post(R"({"eventType":"x","channel":"Email","body":"y","scopeType":"listing","scopeId":[10]})").status, 400);
+}
+
 TEST_F(MessageTemplates, AnUpdateMakesAVersionAndKeepsTheOtherLanguages) {
   const std::string id = post(kWhatsApp).at("id");
   const Answer german =

@@ -275,6 +275,16 @@ TEST_F(Recipients, AProgramIsCalledAtItsOwnAddressWhoeverTheContactIs) {
   EXPECT_EQ(to_list.deliveries[1].delivery.recipient, "https://example.org/x");
 }
 
+TEST_F(Recipients, MembersThatAreContactsNoMoreAreToldOneByOne) {
+  const std::vector<ListMember> members{{.id = 1, .contact = "eve"}, {.id = 2, .contact = "zoe"}};
+  const Expansion out = expand(event("{}"), std::span{members});
+  ASSERT_EQ(out.deliveries.size(), 2U);
+  EXPECT_NE(out.deliveries[0].delivery.key, out.deliveries[1].delivery.key);
+  EXPECT_EQ(out.deliveries[1].delivery.contact, "zoe");
+  EXPECT_EQ(out.deliveries[1].placement.reason, Reason::NoRecipient);
+  EXPECT_EQ(out.deliveries[1].placement.detail, "contact \"zoe\" was removed");
+}
+
 TEST_F(Recipients, MembersWithoutAnAddressOfTheChannelMakeNoDelivery) {
   const std::vector<ListMember> members{{.id = 1, .channel = Channel::Sms, .address = "+4915112345678"}};
   const Expansion out = expand(event("{}"), std::span{members});

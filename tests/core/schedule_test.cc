@@ -70,6 +70,27 @@ TEST_F(ByDate, AMessagesOwnTimeGoesFirst) {
   EXPECT_EQ(placed("2026-03-15T14:00:00Z", "2026-03-02T00:00:00Z").due_at, parse_instant("2026-03-02T00:00:00Z"));
 }
 
+TEST_F(ByDate, AListIsLookedAtWhenItsMessageIsDue) {
+  Route& route = rules.routes.front();
+  route.list = "guests";
+  rules.index();
+  Message m;
+  m.tenant = 1;
+  m.tenant_name = "acme";
+  m.type = "booking.reminder";
+  m.payload = R"({"checkinDate":"2026-03-15T14:00:00Z"})";
+  EXPECT_EQ(needs_of(m, rules).not_before, parse_instant("2026-03-14T14:00:00Z"));
+  m.due_at = parse_instant("2026-03-02T00:00:00Z");
+  EXPECT_EQ(needs_of(m, rules).not_before, m.due_at);
+  m.due_at.reset();
+  m.payload = R"({"checkinDate":"soon"})";
+  EXPECT_EQ(needs_of(m, rules).not_before, std::nullopt) << "it fails at once, and says why";
+  route.context = ContextRule{.database = "app"};
+  m.payload = R"({"checkinDate":"2026-03-15T14:00:00Z"})";
+  EXPECT_EQ(needs_of(m, rules).not_before, std::nullopt) << "the record may say another date";
+  EXPECT_EQ(due_by(m, rules, R"({"checkinDate":"2026-04-15T14:00:00Z"})"), parse_instant("2026-04-14T14:00:00Z"));
+}
+
 TEST_F(ByDate, AMessageWhoseDateIsNoneFailsAndSaysSo) {
   const Expansion broken = expand(R"({"email":"ada@example.org","checkinDate":"soon"})");
   EXPECT_EQ(broken.state, MessageState::Failed);

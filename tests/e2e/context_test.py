@@ -99,6 +99,16 @@ timeout = "1s"
         self.assertEqual((answer["reason"]["code"], answer["detail"]), ("cancelled_by_condition", "status is cancelled"))
         self.assertEqual(self.bodies(engine), [])
 
+    def test_a_record_without_an_address_fails_and_is_sent_by_a_replay_once_it_has_one(self):
+        engine = self.start()
+        self.run_sql("UPDATE booking SET email = NULL WHERE id = 1")
+        message = self.send_about(engine, 1)
+        answer = self.wait_state(engine, message, "failed")
+        self.assertEqual((answer["reason"]["code"], answer["detail"]), ("no_recipient", "no email address"))
+        self.run_sql("UPDATE booking SET email = 'asha@example.org' WHERE id = 1")
+        self.assertEqual(engine.request("POST", f"/api/v1/notifications/{message}/replay", {"why": "the guest has told it"})[0], 200)
+        wait_for("it is sent", lambda: self.bodies(engine) == ["Asha in 12 & 13, 3 nights, from the event "])
+
     def test_what_is_told_again_is_written_with_the_record_as_it_is_now(self):
         engine = self.start()
         first = self.send_about(engine, 1)
@@ -156,6 +166,9 @@ timeout = "1s"
         answer = wait_for("it waits", waiting)
         self.assertEqual((answer["status"], answer["reason"]["code"]), ("pending", "context_failed"))
         self.assertIn("booking", answer["detail"])
+        told = self.command("explain", message).stdout
+        self.assertIn("Turning it into deliveries failed once: asking the application's database failed", told)
+        self.assertIn("It is tried again at 20", told)
         # Others go on, and so does another record of the same kind once the table is back.
         self.run_sql("ALTER TABLE booking_away RENAME TO booking")
         self.come_due()

@@ -33,6 +33,16 @@ category = "receipts"
 type = "news"
 list = "readers"
 category = "marketing"
+[[routes]]
+type = "news.planned"
+list = "readers"
+schedule = { field = "day" }
+[[templates]]
+key = "planned-email"
+type = "news.planned"
+channel = "email"
+subject = "News"
+body = "Hello"
 [[templates]]
 key = "booking-email"
 type = "booking.confirmed"
@@ -98,6 +108,11 @@ class People:
         self.assertEqual((found["email"]["contact"], found["email"]["category"], found["email"]["template_id"]), ("ada", "receipts", None))
         shown = json.loads(self.command("--json", "show", message).stdout)
         self.assertEqual(self.by_channel(shown)["email"]["locale"], "de-DE")
+        draft = {"message": message, "template": {"key": "t", "channel": "sms", "texts": [{"locale": "de-DE", "body": "Hallo {{contact.name}}"},
+                                                                                        {"locale": "en-GB", "body": "Hello"}]}}
+        self.assertEqual(self.post(engine, "template-preview", draft)["body"], "Hallo Ada", "the contact that the route found")
+        refused = self.post(engine, "template-preview", {**draft, "timezone": "Mars/Olympus"}, 400)
+        self.assertEqual(refused["error"]["field"], "timezone")
         self.assertIn("ada", self.command("show", message).stdout)
 
     def test_a_contact_without_the_address_and_an_unknown_one(self):
@@ -154,6 +169,19 @@ class People:
         self.assertEqual(status, 200)
         self.assertEqual(self.settled(engine, self.send(engine, **note))["deliveries"][0]["state"], "delivered")
 
+    def test_a_suppressed_address_is_not_written_to_however_it_is_written(self):
+        engine = self.start()
+        later = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        waiting = self.send(engine, type="note", channel="email", recipient="Ada@Example.org", body="x", due_at=later)
+        wait_for("it waits", lambda: self.notification(engine, waiting)["deliveries"])
+        self.post(engine, "suppressions", {"channel": "email", "address": "ADA@example.org", "cause": "complaint", "evidence": "told us"})
+        engine.stop()
+        engine = self.start()
+        self.post(engine, f"notifications/{waiting}/dispatch", {})
+        ended = self.settled(engine, waiting)["deliveries"][0]
+        self.assertEqual((ended["state"], ended["reason"]["code"], ended["attempt_count"]), ("suppressed", "suppressed_address", 0))
+        self.assertRegex(ended["detail"], r"^complaint on 20\S+Z: told us$")
+
     def test_a_list_of_1200_with_duplicates_gives_one_delivery_each(self):
         engine = self.start()
         contacts = [{"key": f"c{i:04}", "name": f"N{i}", "addresses": {"email": f"c{i:04}@example.org"}} for i in range(1000)]
@@ -193,6 +221,21 @@ class People:
         self.post(engine, "lists/team/members", members("dan"))
         self.wait_settled()
         self.assertEqual({d["recipient"] for d in self.notification(engine, message)["deliveries"]}, {"ada@example.org", "cleo@example.org"})
+
+    def test_a_list_of_an_event_is_looked_at_when_its_route_says_that_it_is_due(self):
+        engine = self.start()
+        self.put(engine, "lists/readers")
+        address = lambda name: {"channel": "email", "address": f"{name}@example.org"}
+        self.post(engine, "lists/readers/members", address("ada"))
+        day = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        message = self.send(engine, type="news.planned", payload={"day": day})
+        waits = wait_for("it waits", lambda: (lambda n: n if n["state"] == "expanding" else None)(self.notification(engine, message)))
+        self.assertEqual((waits["reason"]["code"], waits["deliveries"]), ("scheduled", []))
+        self.assertIn("It waits until 20", self.command("explain", message).stdout)
+        self.post(engine, "lists/readers/members", address("bo"))
+        wait_for("it is expanded", lambda: self.notification(engine, message)["state"] == "expanded")
+        self.wait_settled()
+        self.assertEqual({d["recipient"] for d in self.notification(engine, message)["deliveries"]}, {"ada@example.org", "bo@example.org"})
 
     def test_a_list_that_vanished_and_came_back(self):
         engine = self.start()

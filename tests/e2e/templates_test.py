@@ -171,6 +171,20 @@ class Templates:
         self.assertIn("1 deactivated", self.command("templates", "apply", folder, "--prune").stdout)
         self.assertFalse(engine.request("GET", f"/api/v1/templates/{extra['id']}")[1]["active"])
 
+    def test_a_second_active_template_for_one_event_is_found_before_it_is_stored(self):
+        engine = self.start()
+        folder = self.folder()
+        self.write("other.tpl", "---\nkey: other\ntype: booking.made\nchannel: email\n---\nHi\n")
+        for command in (("lint", folder), ("apply", folder, "--dry-run"), ("apply", folder)):
+            done = self.command("templates", *command, code=1)
+            self.assertIn("other.tpl: error: other (email): made (email) already is the active one of booking.made", done.stdout)
+        os.remove(os.path.join(folder, "made.email.en-US.tpl"))
+        os.remove(os.path.join(folder, "made.email.de-DE.tpl"))
+        stored = self.make(engine)
+        self.assertIn("made (email) already is the active one", self.command("templates", "apply", folder, "--dry-run", code=1).stdout)
+        self.assertIn("1 new, 0 changed, 0 unchanged, 1 deactivated", self.command("templates", "apply", folder, "--prune").stdout)
+        self.assertFalse(engine.request("GET", f"/api/v1/templates/{stored['id']}")[1]["active"])
+
     def test_a_folder_that_prunes_a_partial_may_not_include_it(self):
         engine = self.start()
         self.make(engine, key="footer", type="", channel="partial", texts=[{"locale": "", "body": "bye"}])

@@ -275,6 +275,24 @@ TEST(Dispatch, ARowThatExpiredBeforeItsCallIsSettledWithoutOne) {
   EXPECT_EQ(world.used(), 0);
 }
 
+TEST(Dispatch, ARowWhoseAddressIsSuppressedByNowIsSettledWithoutACall) {
+  World world;
+  const auto ids = world.queue(2);
+  world.refused[ids[0]] = "complaint";
+  world.say_work();
+  world.store_answers_claims();
+  EXPECT_EQ(world.calling(), std::vector<RowId>{ids[1]});
+  world.provider_answers(ids[1], "accepted");
+  world.store_answers_records();
+  world.store_answers_records();
+  EXPECT_EQ(world.row(ids[0]).verdict->state, DeliveryState::Suppressed);
+  EXPECT_EQ(world.row(ids[0]).verdict->reason, Reason::SuppressedAddress);
+  EXPECT_EQ(world.row(ids[0]).detail, "complaint");
+  EXPECT_EQ(world.row(ids[0]).attempt, 0) << "no call was made, so none is counted";
+  EXPECT_FALSE(world.row(ids[0]).attempt_end);
+  EXPECT_EQ(world.used(), 0) << "its place is free again";
+}
+
 // --- outcomes
 
 TEST(Dispatch, EachOutcomeLeadsWhereItsVerdictSays) {

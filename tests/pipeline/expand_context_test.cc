@@ -110,6 +110,22 @@ TEST(ExpandContext, WhatMayPassWaitsUnderAPolicyAndHoldsUpNobodyElse) {
   EXPECT_EQ(r.database->deliveries.size(), 2U);
 }
 
+TEST(ExpandContext, WhatFailedForWantOfARecipientIsMadeWhenItIsReplayed) {
+  Records r;
+  r.source.records["b1"] = std::string{R"({"guest":"Asha","token":""})"};
+  r.insert("b1");
+  r.expand();
+  EXPECT_EQ(r.states(), std::vector<std::string>{"failed, no_recipient, no push address"});
+  r.source.records["b1"] = std::string{R"({"guest":"Asha","token":"t-1"})"};
+  const std::vector<Uuid> messages{r.database->messages.begin()->second.uuid};
+  ASSERT_EQ(r.session.replay(r.now, {.actor = "ada"}, messages)->changed, 1U);
+  r.expand();
+  ASSERT_EQ(r.database->deliveries.size(), 2U);
+  EXPECT_EQ(r.database->deliveries.rbegin()->second.recipient, "t-1");
+  EXPECT_EQ(r.database->deliveries.rbegin()->second.body, "Hi Asha");
+  EXPECT_EQ(r.states(), std::vector<std::string>{"expanded"});
+}
+
 TEST(ExpandContext, ManyMessagesAreOneQuestionWhereTheQueryIsForMany) {
   Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
   for (int i = 0; i < 100; ++i) {

@@ -6,6 +6,7 @@
 #include "pipeline/fake_source.h"
 #include "pipeline/faulty_session.h"
 #include "pipeline/prepare.h"
+#include "pipeline/refused.h"
 
 namespace postrider {
 namespace {
@@ -31,8 +32,10 @@ struct Town : Bench {
     Route stay = visit;
     stay.type = "stay";
     stay.context = ContextRule{"shop", *compile_context_sql("SELECT 1 WHERE :entity_id", SqlDialect::Postgres)};
-    rules.routes = {news, untold, visit, late, stay};
-    for (const char* type : {"news", "visit", "note", "late", "stay"}) {
+    Route trip{.type = "trip", .list = "riders", .schedule = {.field = "day"}};
+    trip.context = stay.context;
+    rules.routes = {news, untold, visit, late, stay, trip};
+    for (const char* type : {"news", "visit", "note", "late", "stay", "trip"}) {
       Template text{.key = type, .type = type, .channel = Channel::Push};
       text.texts.push_back({.body = *CompiledText::compile("Hi {{contact.name}}")});
       rules.templates.add(std::move(text));
@@ -148,6 +151,43 @@ TEST(ExpandPeople, AnAddressThatIsNotToBeWrittenToIsNotPutOffEither) {
             (std::map<std::string, std::string>{{"note x-9", "suppressed_address"}, {"note ", "no_recipient"}}));
 }
 
+TEST(RefusedCheck, FindsAnAddressHoweverItIsWritten) {
+  Town town;
+  const auto claim = [](RowId id, Channel channel, const std::string& address) {
+    Claim out;
+    out.lease.id = id;
+    out.delivery.tenant = 1;
+    out.delivery.channel = channel;
+    out.delivery.recipient = address;
+    return out;
+  };
+  const std::vector<Suppression> unwanted{{.tenant = 1, .address = "ADA@example.org", .evidence = "asked"}};
+  ASSERT_TRUE(town.session.suppress(town.now, kSomebody, unwanted));
+  const std::vector<Claim> claims{claim(1, Channel::Email, "Ada@Example.org"),
+                                  claim(2, Channel::Email, "bo@example.org"), claim(3, Channel::Push, "x-9"),
+                                  claim(4, Channel::Push, "X-9")};
+  RefusedCheck check;
+  const auto refused = check.among(town.session, town.now, claims);
+  ASSERT_TRUE(refused);
+  ASSERT_EQ(refused->size(), 2U);
+  EXPECT_TRUE(refused->at(1).ends_with(": asked")) << refused->at(1);
+  EXPECT_TRUE(refused->contains(3));
+}
+
+TEST(RefusedCheck, AsksOnceASecondWhetherThereIsAny) {
+  Bench bench;
+  Claim claim;
+  claim.lease.id = 7;
+  claim.delivery.tenant = 1;
+  claim.delivery.recipient = "ada@example.org";
+  RefusedCheck check;
+  EXPECT_TRUE(check.among(bench.session, bench.now, {&claim, 1})->empty());
+  const std::vector<Suppression> unwanted{{.tenant = 1, .address = "ada@example.org"}};
+  ASSERT_TRUE(bench.session.suppress(bench.now, kSomebody, unwanted));
+  EXPECT_TRUE(check.among(bench.session, bench.now, {&claim, 1})->empty());
+  EXPECT_EQ(check.among(bench.session, bench.now + std::chrono::seconds{1}, {&claim, 1})->size(), 1U);
+}
+
 TEST(ExpandPeople, AListThatEndsWithAChunkEndsThere) {
   Town town;
   town.fill("full");
@@ -185,6 +225,64 @@ TEST(ExpandPeople, AListThatIsNotThereAndOneWithoutMembersAreToldApart) {
   EXPECT_EQ(town.end_of("news", "nowhere"), "list \"nowhere\"");
   EXPECT_EQ(town.end_of("news", "empty"), "nobody is on the list \"empty\"");
   EXPECT_EQ(town.end_of("visit", "", R"({"guest":"nobody"})"), "contact \"nobody\"");
+}
+
+TEST(ExpandPeople, AListIsLookedAtWhenTheRecordSaysThatItIsTime) {
+  Town town;
+  const auto add = [&](const std::string& address) {
+    const std::vector<ListMember> member{{.channel = Channel::Push, .address = address}};
+    ASSERT_TRUE(town.session.add_members(town.now, kSomebody, 1, "riders", member));
+  };
+  const auto day = [&](Instant at) {
+    town.source.records["t1"] = std::string{R"({"day":")"} + format_instant(at) + "\"}";
+  };
+  ASSERT_TRUE(town.session.save_list(town.now, kSomebody, {.tenant = 1, .name = "riders"}));
+  add("first");
+  const Instant first_day = town.now + std::chrono::hours{1};
+  day(first_day);
+  OutboxRow row;
+  row.tenant = "acme";
+  row.type = "trip";
+  row.entity_id = "t1";
+  row.payload = "{}";
+  town.database->insert_outbox(row);
+  town.expand();
+  EXPECT_TRUE(town.deliveries().empty());
+  EXPECT_EQ(town.database->states.rbegin()->second.reason, Reason::Scheduled);
+  EXPECT_EQ(town.database->states.rbegin()->second.attempts, 0) << "nothing was tried";
+  day(first_day + std::chrono::hours{1});  // it was put off meanwhile
+  add("second");
+  town.now = first_day;
+  town.expand();
+  EXPECT_TRUE(town.deliveries().empty());
+  add("third");
+  town.now = first_day + std::chrono::hours{1};
+  town.expand();
+  EXPECT_EQ(town.deliveries().size(), 3U);
+}
+
+TEST(ExpandPeople, AListOnWhichNobodyCanBeReachedFailsAndIsMadeByAReplay) {
+  Town town;
+  ASSERT_TRUE(town.session.save_list(town.now, kSomebody, {.tenant = 1, .name = "mute"}));
+  const std::vector<ListMember> mute{{.contact = "cy"}};
+  ASSERT_TRUE(town.session.add_members(town.now, kSomebody, 1, "mute", mute));
+  EXPECT_EQ(town.end_of("note", "mute"), "contact \"cy\" has no push address");
+  EXPECT_EQ(town.database->states.rbegin()->second.state, MessageState::Failed);
+  const std::vector<Contact> reached{{.tenant = 1, .key = "cy", .name = "Cy", .addresses = {{Channel::Push, "cy-1"}}}};
+  ASSERT_TRUE(town.session.save_contacts(town.now, kSomebody, reached, {}));
+  const std::vector<Uuid> messages{town.database->messages.rbegin()->second.uuid};
+  ASSERT_EQ(town.session.replay(town.now, kSomebody, messages)->changed, 1U);
+  town.expand();
+  EXPECT_EQ(town.deliveries()["note cycy-1"], "Hi Cy");
+}
+
+TEST(ExpandPeople, AListWithAddressesOfOtherChannelsOnlyFails) {
+  Town town;
+  ASSERT_TRUE(town.session.save_list(town.now, kSomebody, {.tenant = 1, .name = "mails"}));
+  const std::vector<ListMember> mails{{.channel = Channel::Email, .address = "eve@example.org"}};
+  ASSERT_TRUE(town.session.add_members(town.now, kSomebody, 1, "mails", mails));
+  EXPECT_EQ(town.end_of("note", "mails"), "nobody on the list has an address for a channel of it");
+  EXPECT_EQ(town.database->states.rbegin()->second.reason, Reason::NoRecipient);
 }
 
 TEST(ExpandPeople, ATemplateThatCameAMomentAgoIsFoundBeforeAnybodyIsToldThatThereIsNone) {

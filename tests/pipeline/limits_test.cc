@@ -51,6 +51,17 @@ TEST(Limits, TheTighterOneIsTold) {
   EXPECT_EQ(told(second), "tenant acme: 3 a second");
 }
 
+TEST(Limits, ASlowRateIsToldByTheMinuteOrTheHour) {
+  const auto told_of = [](double per_second) {
+    const Gate gate{{.per_second = per_second, .burst = 1}, {}};
+    Limits limits{gate.rules, gate.now};
+    EXPECT_EQ(gate.allow(limits, 2), 1);
+    return told(limits);
+  };
+  EXPECT_EQ(told_of(0.5), "provider mail: 30 a minute");
+  EXPECT_EQ(told_of(1.0 / 3600), "provider mail: 1 an hour");
+}
+
 TEST(Limits, OfATenantsTwoTheOneThatHoldsUpIsTold) {
   const Gate open_calls{{}, {.per_second = 9, .concurrency = 2}};
   Limits first{open_calls.rules, open_calls.now};

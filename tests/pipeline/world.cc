@@ -120,7 +120,7 @@ void World::store_answers_claims() {
   std::vector<ClaimRequest> asked;
   asked.swap(claims);
   for (ClaimRequest& request : asked) {
-    event::Claimed claimed{request, {}};
+    event::Claimed claimed{request, {}, refused};
     for (const TenantShare& share : request.shares) {
       int left = share.quota;
       for (auto& [id, row] : rows) {

@@ -98,6 +98,7 @@ class World {
   std::map<ProviderId, const Provider*> adapters;
   std::map<RowId, StoredRow> rows;
   std::vector<ClaimRequest> claims;  // asked for, not yet answered
+  RefusedDeliveries refused;         // what is suppressed when it is claimed
   std::vector<ClaimRequest> all_claims;
   std::vector<Call> calls;  // started, not yet ended
   std::vector<std::shared_ptr<const std::vector<Completion>>> records;

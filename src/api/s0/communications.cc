@@ -152,7 +152,7 @@ void write_schedule(JsonWriter& json, const ListItem& item, const Mask& mask, co
   std::string error;
   if (view != nullptr) {
     error = last_error(*view);
-  } else if (status == "Failed" || status == "Cancelled") {
+  } else if (status == "Failed" || status == "Cancelled" || is_failure_of_expansion(item.reason)) {
     error = error_line(item.reason, item.detail);
   }
   text_or_null(json, "id", view != nullptr ? std::to_string(view->delivery.id) : "");

@@ -59,10 +59,17 @@ std::optional<ApiError> read_wanted(JsonView root, Wanted& wanted) {
     std::string_view name;
     std::string& place;
   };
-  for (const Field& field : {Field{"eventType", source.type}, Field{"channel", channel}, Field{"name", source.name},
-                             Field{"key", source.key}, Field{"scopeType", source.scope_type},
-                             Field{"scopeId", source.scope_id}, Field{"language", wanted.language}}) {
+  for (const Field& field :
+       {Field{"eventType", source.type}, Field{"channel", channel}, Field{"name", source.name},
+        Field{"key", source.key}, Field{"scopeType", source.scope_type}, Field{"language", wanted.language}}) {
     if (auto wrong = read_text(root, field.name, field.place)) return wrong;
+  }
+  // The portal's ids are numbers, and its events name them as such.
+  const auto scope_id = root.find("scopeId");
+  if (scope_id && scope_id->kind() == JsonKind::Number) {
+    source.scope_id = scope_id->spoken();
+  } else if (auto wrong = read_text(root, "scopeId", source.scope_id)) {
+    return wrong;
   }
   if (auto wrong = read_flag(root, "isActive", source.active)) return wrong;
   if (auto wrong = read_optional(root, "body", wanted.body)) return wrong;

@@ -110,9 +110,12 @@ class Linter {
 
   void run() {
     if (const auto problem = shape_problem(source_)) {
-      find({.kind = FindingKind::Shape, .text = fmt::format("{} {}", problem->field, problem->what)});
+      find({.kind = FindingKind::Shape,
+            .file = source_.texts.empty() ? "" : source_.texts.back().origin.file,  // the one that came to the others
+            .text = fmt::format("{} {}", problem->field, problem->what)});
       return;
     }
+    check_event();
     check_locales();
     for (const TextSource& text : source_.texts) check_text(text);
     if (!source_.channel) check_recursion();
@@ -134,6 +137,28 @@ class Linter {
     if (part == "subject") return text.origin.subject_line;
     if (part == "html") return text.origin.html_line;
     return part == "body" ? text.origin.body_line : text.origin.params_line;
+  }
+
+  // An event finds one active template; the store refuses a second, so it is told before.
+  void check_event() {
+    if (!source_.active || !source_.channel || source_.type.empty()) return;
+    const auto same_event = [&](const TemplateSource& each) {
+      return each.active && each.channel == source_.channel && each.type == source_.type &&
+             each.tenant == source_.tenant && each.scope_type == source_.scope_type &&
+             each.scope_id == source_.scope_id && !each.is(source_);
+    };
+    const auto tell = [&](const TemplateSource& other) {
+      find({.kind = FindingKind::Clash,
+            .file = source_.texts.empty() ? "" : source_.texts.front().origin.file,
+            .text = fmt::format("{} already is the active one of {}", other.title(), source_.type)});
+    };
+    for (const TemplateSource& each : set_.templates) {
+      if (&each == &source_) break;  // of two, the second is told
+      if (same_event(each)) tell(each);
+    }
+    for (const TemplateSource& each : set_.others) {
+      if (same_event(each)) tell(each);
+    }
   }
 
   // Every language of its tenant; of a common template, those of every tenant.

@@ -18,7 +18,7 @@ std::string_view to_text(FindingWeight weight);
 enum class FindingKind : std::uint8_t {
   Shape,                    // not a template at all
   Broken,                   // its text is not Mustache
-  Clash,                    // two files say different things about one template
+  Clash,                    // two files say different things, or two templates would both be the active one
   NoBody,                   // nothing to send
   MissingLocale,            // a language of the tenant
   UnknownPlaceholder,       // no event, record or contact has it
@@ -47,7 +47,7 @@ bool has_errors(const std::vector<Finding>& findings);
 struct LintSet {
   const Rules& rules;
   std::span<const TemplateSource> templates;    // that are judged
-  std::span<const TemplateSource> others = {};  // that are there too: partials that may be included
+  std::span<const TemplateSource> others = {};  // that are there too: partials, and what is active already
 };
 /// In the order of the templates. Names are judged only where the event's route declares its `keys` or its context
 /// query names its columns: elsewhere nobody knows what an event carries.

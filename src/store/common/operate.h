@@ -15,10 +15,16 @@ class Operation {
   Operation(Connection& c, Instant now, const OperatorAction& action, IdSource& ids)
       : c_(c), now_(now), action_(action), ids_(ids), settler_(c, now) {}
 
-  void retry(RowId id) {
+  /// `refused`: what stands against it by now, if anything does.
+  void retry(RowId id, const std::optional<CancelMark>& refused) {
     const auto parked = find_parked(id);
     if (!parked) return;
     c_.use("parked_drop").run(id);
+    if (refused) {
+      settler_.settle(called_off(id, parked->row.tenant, *refused));
+      note("retry", nullptr, id, fmt::format("{}; not sent: {}", parked->was, code_of(refused->reason)));
+      return;
+    }
     QueueRow row = parked->row;
     row.attempt = 0;
     row.position = ids_.next(now_);

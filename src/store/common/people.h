@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/limits.h"
-#include "store/common/call_off.h"
+#include "store/common/operate.h"
 #include "store/people_rules.h"
 
 namespace postrider::common {
@@ -201,6 +201,36 @@ Acted suppress(typename Dialect::Connection& c, Instant now, const OperatorActio
     }
   }
   return acted;
+}
+
+/// What stands against sending a delivery by now: its address is suppressed, or its contact does not want it.
+template <class Dialect>
+std::optional<CancelMark> refused_by_now(typename Dialect::Connection& c, const ExemptCategories& exempt, RowId id) {
+  std::vector<OpenDelivery> found;
+  {
+    auto rows = c.use("delivery_whom").query(id);
+    read_open(rows, found);
+  }
+  if (found.empty()) return std::nullopt;
+  const OpenDelivery& d = found.front();
+  const SuppressionRef address{d.group.tenant, d.group.channel, d.recipient};
+  const auto suppressed = Dialect::find_suppressions(c, std::span{&address, 1});
+  if (!suppressed.empty()) return CancelMark{Reason::SuppressedAddress, words_of(suppressed.front())};
+  if (d.contact.empty()) return std::nullopt;
+  const ContactRef whom{d.group.tenant, d.contact};
+  const auto contacts = Dialect::find_contacts(c, std::span{&whom, 1});
+  if (contacts.empty()) return std::nullopt;
+  const Preference* wish =
+      forbidding(contacts.front().preferences, d.group.channel, d.category, exempt_of(exempt, d.group.tenant));
+  return wish == nullptr ? std::nullopt : std::optional{CancelMark{Reason::OptedOut, words_of(*wish, d.contact)}};
+}
+
+template <class Dialect>
+Acted retry(typename Dialect::Connection& c, Instant now, const OperatorAction& action, IdSource& ids,
+            std::span<const RowId> deliveries) {
+  Operation<typename Dialect::Connection> operation{c, now, action, ids};
+  for (const RowId id : deliveries) operation.retry(id, refused_by_now<Dialect>(c, action.exempt, id));
+  return operation.take();
 }
 
 template <class Dialect>

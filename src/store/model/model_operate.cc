@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/model/model_session.h"
+#include "store/people_rules.h"
 
 namespace postrider::model {
 namespace {
@@ -15,6 +16,11 @@ class Operation {
   void retry(RowId id) {
     const auto parked = take_parked(id);
     if (!parked) return;
+    if (const auto refused = refused_by_now(db_.deliveries.at(id))) {
+      db_.settle(id, {parked->group.tenant, DeliveryState::Suppressed, refused->reason, refused->why, now_});
+      note("retry", std::nullopt, id, fmt::format("{}; not sent: {}", was(*parked), code_of(refused->reason)));
+      return;
+    }
     enqueue(parked->group,
             {.id = id, .fence = parked->fence, .guarantee = parked->guarantee, .expires_at = parked->expires_at});
     note("retry", std::nullopt, id, was(*parked));
@@ -114,6 +120,17 @@ class Operation {
 
  private:
   [[nodiscard]] bool allows(TenantId tenant) const { return !action_.tenant || *action_.tenant == tenant; }
+
+  [[nodiscard]] std::optional<CancelMark> refused_by_now(const Delivery& d) const {
+    const auto suppressed = db_.suppressions.find(comparable(SuppressionRef{d.tenant, d.channel, d.recipient}));
+    if (suppressed != db_.suppressions.end())
+      return CancelMark{Reason::SuppressedAddress, words_of(suppressed->second)};
+    const auto contact = db_.contacts.find({d.tenant, d.contact});
+    if (contact == db_.contacts.end()) return std::nullopt;
+    const Preference* wish =
+        forbidding(contact->second.preferences, d.channel, d.category, exempt_of(action_.exempt, d.tenant));
+    return wish == nullptr ? std::nullopt : std::optional{CancelMark{Reason::OptedOut, words_of(*wish, d.contact)}};
+  }
 
   std::optional<WaitingRow> take_parked(RowId id) {
     const auto at = db_.parked.find(id);

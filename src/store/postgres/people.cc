@@ -302,4 +302,10 @@ Result<std::size_t> PostgresSession::unsuppress(Instant now, const OperatorActio
   return transact([&](Connection& c) { return common::unsuppress(c, now, by, refs); });
 }
 
+// Here, because it asks what people want by now.
+Result<Acted> PostgresSession::retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  if (deliveries.empty()) return Acted{};
+  return transact([&](Connection& c) { return common::retry<Dialect>(c, now, action, ids(), deliveries); });
+}
+
 }  // namespace postrider::postgres

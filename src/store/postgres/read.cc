@@ -80,7 +80,6 @@ Result<QueueStats> PostgresSession::stats(std::optional<TenantId> tenant) {
       return operation.take();                                                                             \
     });                                                                                                    \
   }
-POSTRIDER_OPERATE(retry, RowId)
 POSTRIDER_OPERATE(discard, RowId)
 POSTRIDER_OPERATE(cancel, RowId)
 POSTRIDER_OPERATE(replay, Uuid)

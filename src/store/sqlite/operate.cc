@@ -23,9 +23,6 @@ Result<Acted> operate(Writer& writer, Instant now, const OperatorAction& action,
 
 }  // namespace
 
-Result<Acted> SqliteSession::retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
-  return operate(writer_, now, action, ids(), deliveries, &Operation::retry);
-}
 Result<Acted> SqliteSession::discard(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
   return operate(writer_, now, action, ids(), deliveries, &Operation::discard);
 }

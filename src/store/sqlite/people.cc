@@ -217,4 +217,10 @@ Result<std::size_t> SqliteSession::unsuppress(Instant now, const OperatorAction&
   return writer_.transact([&](Connection& c) { return common::unsuppress(c, now, by, refs); });
 }
 
+// Here, because it asks what people want by now.
+Result<Acted> SqliteSession::retry(Instant now, const OperatorAction& action, std::span<const RowId> deliveries) {
+  if (deliveries.empty()) return Acted{};
+  return writer_.transact([&](Connection& c) { return common::retry<Dialect>(c, now, action, ids(), deliveries); });
+}
+
 }  // namespace postrider::sqlite

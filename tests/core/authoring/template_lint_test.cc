@@ -63,6 +63,26 @@ TEST_F(Lint, EveryLanguageOfTheTenantMustBeThere) {
   EXPECT_TRUE(find({source}).empty()) << "a text for every language serves this one too";
 }
 
+TEST_F(Lint, AnEventHasOneActiveTemplate) {
+  const TemplateSource first = entry("x");
+  TemplateSource second = entry("y");
+  second.key = "again";
+  second.texts[0].origin.file = "again.tpl";
+  const auto findings = find({first, second});
+  ASSERT_EQ(findings.size(), 1U) << "of two, the second is told";
+  EXPECT_EQ(findings[0].kind, FindingKind::Clash);
+  EXPECT_EQ(to_text(findings[0]),
+            "again.tpl: error: again (email): made (email) already is the active one of booking.made");
+  EXPECT_EQ(find({second}, {first}).size(), 1U) << "one that is stored counts too";
+  EXPECT_TRUE(find({first}, {first}).empty()) << "its own earlier version does not";
+  TemplateSource resting = second;
+  resting.active = false;
+  EXPECT_TRUE(find({first, resting}).empty());
+  second.scope_type = "listing";
+  second.scope_id = "10";
+  EXPECT_TRUE(find({first, second}).empty()) << "a narrower one stands beside it";
+}
+
 TEST_F(Lint, AFallbackMakesItAWarning) {
   rules.tenants[0].writing.fallbacks = {"fr-FR", "en-US"};
   TemplateSource source = entry("x");
@@ -330,6 +350,15 @@ TEST_F(Lint, AShapeThatIsNoneIsToldAlone) {
   const auto findings = find({source});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].kind, FindingKind::Shape);
+}
+
+TEST_F(Lint, ALanguageThatComesTwiceNamesTheSecondFile) {
+  TemplateSource source = entry("x");
+  source.texts.push_back(source.texts[0]);
+  source.texts.back().origin.file = "again.tpl";
+  const auto findings = find({source});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].file, "again.tpl");
 }
 
 TEST(Gather, FilesOfOneTemplateComeTogether) {

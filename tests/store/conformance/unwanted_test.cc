@@ -117,6 +117,43 @@ TEST_P(UnwantedWhileSending, ChangesNothingAboutACallThatWasAccepted) {
   }
 }
 
+TEST_P(UnwantedWhileSending, HoldsForWhatIsParkedWhenItIsRetried) {
+  for (const Way way : kWays) {
+    const Sent sent = w.send_one(to(way));
+    const Sent other = w.send_one();
+    w.park(w.claim_one());
+    w.park(w.claim_one());
+    say_no(way);
+    EXPECT_EQ(w.look(sent).state, DeliveryState::Parked) << "that is for an operator to decide";
+    w.pass(std::chrono::seconds{1});
+    const std::vector<RowId> both{sent.deliveries[0], other.deliveries[0]};
+    EXPECT_EQ(must(w.a->retry(w.now, w.by_ada, both)).changed, 2U);
+    EXPECT_EQ(w.look(other).state, DeliveryState::Queued);
+    w.record(w.completion(w.claim_one(), DeliveryState::Sent));
+    EXPECT_EQ(w.look(other).state, DeliveryState::Sent);
+    EXPECT_EQ(w.look(sent).tries.size(), 1U);
+    const auto audit = w.database->audit();
+    const auto noted = std::find_if(audit.begin(), audit.end(), [&](const AuditLine& line) {
+      return line.delivery == sent.deliveries[0] && line.action == "retry";
+    });
+    EXPECT_NE(noted, audit.end());
+    expect_ended(sent, way);
+  }
+}
+
+TEST_P(UnwantedWhileSending, LeavesExemptCategoriesToARetry) {
+  const Sent sent = w.send_one(to(Way::OptOut));
+  w.park(w.claim_one());
+  Contact contact{.tenant = w.acme, .key = who(Way::OptOut)};
+  contact.preferences = {{Channel::Email, "", false, "link", w.now}};
+  const std::vector<Contact> wanted{contact};
+  must(w.a->save_contacts(w.now, w.by_ada, wanted, {}));
+  OperatorAction action = w.by_ada;
+  action.exempt = {{w.acme, {"news"}}};
+  EXPECT_EQ(must(w.a->retry(w.now, action, sent.deliveries)).changed, 1U);
+  EXPECT_EQ(w.look(sent).state, DeliveryState::Queued);
+}
+
 TEST_P(UnwantedWhileSending, EndsWhatIsGivenBackUnsent) {
   for (const Way way : kWays) {
     const Sent unwanted = w.send_one(to(way));

@@ -99,6 +99,9 @@ ORDER BY d.id
 INSERT INTO postrider.audit (at, actor, action, why, message, delivery, detail)
 SELECT $1::bigint, $2::text, $3::text, $4::text, NULL, NULL, w.detail FROM unnest($5::text[]) WITH ORDINALITY AS w(detail, n) ORDER BY w.n
 
+-- name: delivery_whom
+SELECT d.id, d.lane, d.channel, d.tenant, d.category, d.contact, d.recipient FROM postrider.delivery d WHERE d.id = $1::bigint
+
 -- name: lists_page
 SELECT l.id, l.tenant, l.name, l.description, l.updated_at,
   (SELECT count(*) FROM postrider.list_member m WHERE m.list = l.id AND m.left_at IS NULL)

@@ -83,6 +83,9 @@ WHERE d.tenant = ?1 AND d.channel = ?2 AND d.recipient = ?3
   AND (SELECT p.id FROM postrider_parked p WHERE p.id = d.id) IS NULL
 ORDER BY d.id
 
+-- name: delivery_whom
+SELECT d.id, d.lane, d.channel, d.tenant, d.category, d.contact, d.recipient FROM postrider_delivery d WHERE d.id = ?1
+
 -- name: lists_page
 SELECT l.id, l.tenant, l.name, l.description, l.updated_at,
   (SELECT count(*) FROM postrider_list_member m WHERE m.list = l.id AND m.left_at IS NULL)
