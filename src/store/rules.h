@@ -85,6 +85,8 @@ struct CancelMark {
 enum class CalledOff : std::uint8_t { No, WasQueued, WasRetrying, WasHeld };
 /// For the audit.
 std::string_view words_of(CalledOff where);
+/// Behind what was parked, in the audit row of a retry that wrote to nobody.
+inline constexpr const char* kNotRetried = "; not tried again, the address is suppressed";
 
 /// Unknown, or not one of those a completion may carry.
 bool may_end_a_lease(DeliveryState state);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "store/common/call_off.h"
 #include "store/common/look.h"
+#include "store/common/people.h"
 
 namespace postrider::common {
 
@@ -20,6 +21,11 @@ class Operation {
     if (!parked) return;
     c_.use("parked_drop").run(id);
     QueueRow row = parked->row;
+    if (const auto unwanted = find_suppression(row)) {
+      settler_.settle(called_off(id, row.tenant, {Reason::SuppressedAddress, words_of(*unwanted)}));
+      note("retry", nullptr, id, parked->was + kNotRetried);
+      return;
+    }
     row.attempt = 0;
     row.position = ids_.next(now_);
     add_queue_row(c_, row);
@@ -174,6 +180,18 @@ class Operation {
     const std::string detail = rows.text(7);
     return Parked{read_waiting(rows, 0, id),
                   fmt::format("was parked: {}{}{}", code_of(rows.reason(6)), detail.empty() ? "" : ", ", detail)};
+  }
+
+  std::optional<Suppression> find_suppression(const QueueRow& row) {
+    std::string recipient;
+    {
+      auto rows = c_.use("recipient_of").query(row.id);
+      if (rows.next()) recipient = rows.text(0);
+    }
+    std::vector<Suppression> found;
+    auto rows = c_.use("suppression_find").query(row.tenant, row.channel, comparable_address(row.channel, recipient));
+    read_suppressions(rows, found);
+    return found.empty() ? std::nullopt : std::optional{std::move(found.front())};
   }
 
   std::optional<QueueGroup> find_group(RowId id) {

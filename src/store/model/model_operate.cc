@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "store/model/model_session.h"
+#include "store/people_rules.h"
 
 namespace postrider::model {
 namespace {
@@ -15,6 +17,13 @@ class Operation {
   void retry(RowId id) {
     const auto parked = take_parked(id);
     if (!parked) return;
+    const Delivery& d = db_.deliveries.at(id);
+    const auto unwanted = db_.suppressions.find(comparable({d.tenant, d.channel, d.recipient}));
+    if (unwanted != db_.suppressions.end() && !canary("suppressed_retried")) {
+      db_.settle_called_off(now_, id, {Reason::SuppressedAddress, words_of(unwanted->second)});
+      note("retry", std::nullopt, id, was(*parked) + kNotRetried);
+      return;
+    }
     enqueue(parked->group,
             {.id = id, .fence = parked->fence, .guarantee = parked->guarantee, .expires_at = parked->expires_at});
     note("retry", std::nullopt, id, was(*parked));

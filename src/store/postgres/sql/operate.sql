@@ -16,6 +16,9 @@ SELECT due_at, lane, tenant, fence, attempt, detail FROM postrider.deferred WHER
 SELECT id FROM postrider.deferred WHERE due_at > $1::bigint AND channel <> 0 AND ($2::int IS NULL OR tenant = $2::int)
 ORDER BY due_at, id LIMIT $3::int
 
+-- name: recipient_of
+SELECT recipient FROM postrider.delivery WHERE id = $1::bigint
+
 -- name: delivery_group
 SELECT lane, channel, tenant, message FROM postrider.delivery WHERE id = $1::bigint
 

@@ -155,6 +155,10 @@ FROM unnest($1::int[], $2::smallint[], $3::text[]) AS w(tenant, channel, compara
 CROSS JOIN LATERAL (
   SELECT * FROM postrider.suppression s WHERE s.tenant = w.tenant AND s.channel = w.channel AND s.comparable = w.comparable OFFSET 0) s
 
+-- name: suppression_find
+SELECT tenant, channel, cause, at, address, evidence FROM postrider.suppression
+WHERE tenant = $1::int AND channel = $2::smallint AND comparable = $3::text
+
 -- name: suppressions_page
 SELECT tenant, channel, cause, at, address, evidence FROM postrider.suppression
 WHERE tenant = $1::int AND (channel, comparable) > ($2::smallint, $3::text) AND ($4::smallint IS NULL OR channel = $4::smallint)

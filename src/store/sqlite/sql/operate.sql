@@ -15,6 +15,9 @@ SELECT due_at, lane, tenant, fence, attempt, detail FROM postrider_deferred WHER
 SELECT id FROM postrider_deferred
 WHERE due_at > ?1 AND channel <> 0 AND (?2 IS NULL OR tenant = ?2) ORDER BY due_at, id LIMIT ?3
 
+-- name: recipient_of
+SELECT recipient FROM postrider_delivery WHERE id = ?1
+
 -- name: delivery_group
 SELECT lane, channel, tenant, message FROM postrider_delivery WHERE id = ?1
 
