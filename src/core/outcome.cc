@@ -53,7 +53,8 @@ Verdict again(const Outcome& outcome, const Judged& delivery, const Policy& poli
   if (canary("no_call_cap")) attempts_max += 2;
   if (delivery.attempt >= std::min(attempts_max, kCallsPerDeliveryMax)) return park(delivery, Reason::RetriesUsedUp);
   Duration wait = retry_delay(policy, delivery.attempt, draw);
-  if (outcome.retry_after) wait = std::max(wait, std::clamp(*outcome.retry_after, kRetryAfterMin, kRetryAfterMax));
+  if (outcome.retry_after && !canary("retry_after_ignored"))
+    wait = std::max(wait, std::clamp(*outcome.retry_after, kRetryAfterMin, kRetryAfterMax));
   const Instant due_at = now + wait;
   if (delivery.expires_at && due_at >= *delivery.expires_at) {
     return {.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = delivery.attempt};
@@ -82,7 +83,7 @@ Verdict judge(const Outcome& outcome, const Judged& delivery, const Policy& poli
   POSTRIDER_CHECK(delivery.attempt >= 1);
   switch (outcome.kind) {
     case OutcomeKind::Accepted:
-      if (delivery.acceptance == Acceptance::IsTheEnd) {
+      if (delivery.acceptance == Acceptance::IsTheEnd || canary("sent_is_delivered")) {
         return {.state = DeliveryState::Delivered, .reason = Reason::AcceptanceIsTheEnd, .attempt = delivery.attempt};
       }
       return {.state = DeliveryState::Sent, .reason = Reason::AcceptedByProvider, .attempt = delivery.attempt};

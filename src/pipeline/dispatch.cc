@@ -338,7 +338,7 @@ void Dispatcher::take_answer(std::uint32_t slot, LateAnswer& answer, Moment at) 
   Desk& desk = *desk_of(flight.claim.lease.provider);
   --desk.preparing[lane_index(flight.claim.lease.lane)];
   if (stopping_) {
-    to_release_.push_back(flight.claim.lease);
+    if (!canary("left_behind")) to_release_.push_back(flight.claim.lease);
     free_slot(slot);
     return;
   }

@@ -22,6 +22,7 @@ ONLY = {"sqlite": {"in_claim": 4, "in_record": 8, "in_promote": 3, "in_take_over
         "postgres": {"sent_claim": 4, "sent_record": 8, "sent_promote": 3}}
 AT_RANDOM = "at random"
 REACHED_WITHIN = 20.0
+RESUMED_WITHIN = 10.0
 # How often a round has a point that only this store has, and how many rounds one database sees. A kill is much quicker on SQLite, so
 # that is where most of the common ones happen.
 OWN_PER_DECK = {"sqlite": 2, "postgres": 4}
@@ -52,6 +53,8 @@ class Group:
         self.seed = options.seed * 1000 + number
         self.random = random.Random(f"{self.seed} kills")
         self.done = collections.Counter()
+        self.orphans = {}  # what a killed node holds, and since when we know
+        self.waited = 0.0
 
     def plan(self, count):
         cards = []
@@ -74,12 +77,14 @@ class Group:
                 self.kill(card)
                 if keeper is not None and not keeper.alive():
                     raise Failed(f"the node that nobody killed ended: {keeper.text()[-600:]}")
+                if keeper is not None:
+                    self.look_at_orphans(keeper)
             self.world.start_engine().ready()
             killing = time.monotonic() - begun
             settling = self.world.settle()
             said = self.world.check()
         print(f"{self.options.store} group {self.number}: {sum(self.done.values())} kills in {killing:.0f} s, at rest after {settling:.1f} s; "
-              f"{said}", flush=True)
+              + (f"taken over within {self.waited:.1f} s; " if on_postgres else "") + said, flush=True)
 
     def kill(self, card):
         if card == AT_RANDOM:
@@ -94,6 +99,18 @@ class Group:
             if not engine.died_by_kill(REACHED_WITHIN):
                 raise Failed(f"the point {card} was not passed {nth} times within {REACHED_WITHIN} s")
         self.done[card] += 1
+
+    def look_at_orphans(self, alive):
+        """Between two kills only the node that nobody kills is alive: what any other one holds has to be taken over in time."""
+        keeper = self.world.store.numbers(f"SELECT coalesce(max(id), 0) FROM postrider.node WHERE name LIKE '%-{alive.process.pid}'")[0]
+        now = time.monotonic()
+        held = world.psql(self.world.store.url, "SELECT id, node, fence FROM postrider.queue WHERE channel <> 0 AND node <> 0 "
+                                                f"AND node <> {keeper}")
+        self.orphans = {tuple(row): self.orphans.get(tuple(row), now) for row in held}
+        for (delivery, node, _), since in self.orphans.items():
+            self.waited = max(self.waited, now - since)
+            if now - since > RESUMED_WITHIN:
+                raise Failed(f"delivery {delivery} of the killed node {node} was not taken over within {RESUMED_WITHIN:.0f} s")
 
     def leave_work_behind(self):
         """Only a start that finds rows of a dead node takes something over."""

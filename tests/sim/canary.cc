@@ -49,7 +49,19 @@ std::vector<std::string> canary_names() {
           "late_expiry_ignored",
           "secret_in_answer",
           "secret_kept",
-          "limit_ignored"};
+          "limit_ignored",
+          "stale_release",
+          "tries_wasted",
+          "late_yes_ignored",
+          "yes_unrecorded",
+          "retry_after_ignored",
+          "due_ignored",
+          "key_not_asked",
+          "key_lent",
+          "hasty_watch",
+          "left_behind",
+          "suppressed_retried",
+          "sent_is_delivered"};
 }
 
 void plant(const std::string& name) { planted() = name; }

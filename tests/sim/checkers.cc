@@ -150,6 +150,8 @@ class AtMostOnce final : public Checker {
     if (once_.contains(call.delivery) && effects_.contains(call.delivery))
       violated(fmt::format("delivery {} was called again after a call that acted", call.delivery));
   }
+  // Whether it may be sent twice is decided by who has it tried again.
+  void retried(const Delivery& delivery) override { effects_.erase(delivery.id); }
   void effect(const CallFacts& call) override {
     if (once_.contains(call.delivery) && ++effects_[call.delivery] > 1)
       violated(fmt::format("delivery {} took effect twice", call.delivery));
@@ -209,6 +211,7 @@ class CallCap final : public Checker {
   explicit CallCap(const Rules& rules) : Checker("call cap"), rules_(rules) {}
   void call_begins(const CallFacts& call) override { ++calls_[call.delivery]; }
   void call_not_counted(RowId delivery) override { --calls_[delivery]; }
+  void retried(const Delivery& delivery) override { ++retries_[delivery.id]; }
   void at_rest(const ModelDatabase& db) override {
     for (const auto& [id, calls] : calls_) {
       const auto delivery = db.deliveries.find(id);
@@ -216,7 +219,8 @@ class CallCap final : public Checker {
       const Tenant* tenant = rules_.tenant(delivery->second.tenant);
       const ProviderRule* provider =
           tenant != nullptr ? rules_.first_provider(*tenant, delivery->second.channel) : nullptr;
-      const int allowed = std::min(rules_.policy_for(delivery->second, provider).attempts_max, kCallsPerDeliveryMax);
+      const int once = std::min(rules_.policy_for(delivery->second, provider).attempts_max, kCallsPerDeliveryMax);
+      const int allowed = once * (1 + retries_[id]);
       if (calls > allowed) violated(fmt::format("delivery {} was called {} times, {} are allowed", id, calls, allowed));
     }
   }
@@ -224,6 +228,7 @@ class CallCap final : public Checker {
  private:
   const Rules& rules_;
   std::map<RowId, int> calls_;
+  std::map<RowId, int> retries_;
 };
 
 // No byte leaves before the attempt is on record.
@@ -298,6 +303,11 @@ class LeaseHonoured final : public Checker {
       violated(fmt::format("delivery {} was called by node {}, whose last beat was {} ago", call.delivery, call.node,
                            format_duration(call.since_last_beat)));
   }
+  // The other side of it: who may still begin a call is not taken for dead.
+  void removed(NodeId node, std::optional<Duration> silent_for) override {
+    if (silent_for && *silent_for < kNoCallsWithoutBeatFor)
+      violated(fmt::format("node {} was taken for dead {} after its last beat", node, format_duration(*silent_for)));
+  }
 };
 
 // One key, one message, one answer.
@@ -312,6 +322,9 @@ class Idempotent final : public Checker {
   }
   void key_refused(const Order& order) override {
     violated(fmt::format("{} of {} was told that its key {} is another's", order.ref, order.tenant, order.key));
+  }
+  void key_stolen(const Order& order) override {
+    violated(fmt::format("{} of {} was kept under the key {} of another message", order.ref, order.tenant, order.key));
   }
   void at_rest(const ModelDatabase& db) override {
     std::map<std::pair<TenantId, std::string>, int> firsts;
@@ -328,20 +341,28 @@ class Idempotent final : public Checker {
   std::map<std::pair<std::string, std::string>, std::string> answers_;
 };
 
-// Sent means that the provider has it.
+// Sent means that the provider has it; delivered, that nothing more will be
+// heard of it.
 class NoFalseWord final : public Checker {
  public:
-  NoFalseWord() : Checker("no false word") {}
+  explicit NoFalseWord(const Rules& rules) : Checker("no false word"), rules_(rules) {}
   void effect(const CallFacts& call) override { effects_.insert(call.delivery); }
   void at_rest(const ModelDatabase& db) override {
     for (const auto& [id, row] : db.settled) {
       const bool sent = row.state == DeliveryState::Sent || row.state == DeliveryState::Delivered;
       if (sent && !effects_.contains(id))
         violated(fmt::format("delivery {} is {} and never took effect", id, to_text(row.state)));
+      if (row.state == DeliveryState::Delivered && !ends_with_acceptance(db.deliveries.at(id)))
+        violated(fmt::format("delivery {} is delivered, and nobody said so", id));
     }
   }
 
  private:
+  [[nodiscard]] bool ends_with_acceptance(const Delivery& delivery) const {
+    const ProviderRule* provider = rules_.first_provider(*rules_.tenant(delivery.tenant), delivery.channel);
+    return provider != nullptr && provider->acceptance == Acceptance::IsTheEnd;
+  }
+  const Rules& rules_;
   std::set<RowId> effects_;
 };
 
@@ -383,8 +404,9 @@ std::vector<std::unique_ptr<Checker>> all_checkers(const Rules& rules) {
   all.push_back(std::make_unique<Expiry>());
   all.push_back(std::make_unique<LeaseHonoured>());
   all.push_back(std::make_unique<Idempotent>());
-  all.push_back(std::make_unique<NoFalseWord>());
+  all.push_back(std::make_unique<NoFalseWord>(rules));
   all.push_back(std::make_unique<RefusedIsTold>());
+  for (auto& checker : turn_checkers(rules)) all.push_back(std::move(checker));
   for (auto& checker : wish_checkers(rules)) all.push_back(std::move(checker));
   return all;
 }

@@ -13,12 +13,12 @@ struct Range {
   int to = 0;
 };
 constexpr std::array<Range, kFaults> kRanges{
-    {{"crash", 5, 60},          {"stall", 5, 80},           {"restart", 2, 20},         {"store refuses", 2, 60},
-     {"answer lost", 2, 25},    {"commit unknown", 2, 15},  {"store gone", 2, 15},      {"slow store", 2, 20},
-     {"clock step", 2, 20},     {"repeated send", 20, 300}, {"connect fails", 10, 300}, {"call breaks", 10, 300},
-     {"call hangs", 5, 150},    {"slow answer", 5, 150},    {"server fault", 10, 250},  {"busy", 10, 300},
-     {"rate limit", 10, 300},   {"refused", 5, 80},         {"misconfigured", 1, 20},   {"provider down", 1, 30},
-     {"context gone", 20, 300}, {"context slow", 20, 300}}};
+    {{"crash", 5, 60},           {"crash at a verb", 1, 8}, {"crash at a call", 2, 40}, {"stall", 5, 80},
+     {"restart", 2, 20},         {"store refuses", 2, 60},  {"answer lost", 2, 25},     {"commit unknown", 2, 15},
+     {"store gone", 2, 15},      {"slow store", 2, 20},     {"clock step", 2, 20},      {"repeated send", 20, 300},
+     {"connect fails", 10, 300}, {"call breaks", 10, 300},  {"call hangs", 5, 150},     {"slow answer", 5, 150},
+     {"server fault", 10, 250},  {"busy", 10, 300},         {"rate limit", 10, 300},    {"refused", 5, 80},
+     {"misconfigured", 1, 20},   {"provider down", 1, 30},  {"context gone", 20, 300},  {"context slow", 20, 300}}};
 
 }  // namespace
 

@@ -13,6 +13,8 @@ namespace postrider::sim {
 
 enum class Fault : std::uint8_t {
   Crash,          // a process is gone between any two steps
+  CrashAtVerb,    // just before a verb of the store is committed, or just after
+  CrashAtCall,    // just after a request left, or just after its answer came
   Stall,          // a process does nothing for longer than its lease, then goes on as if
                   // nothing had been
   Restart,        // a process is asked to end, and another one starts
@@ -36,7 +38,7 @@ enum class Fault : std::uint8_t {
   ContextGone,    // the application's database cannot be asked
   ContextSlow,    // its answer takes longer than a lease
 };
-inline constexpr std::size_t kFaults = 22;
+inline constexpr std::size_t kFaults = 24;
 std::string_view name_of(Fault fault);
 
 class Faults {

@@ -17,6 +17,12 @@ std::string text_of(const Request& request) {
   std::erase_if(part, [](char c) { return c == '\r' || c == '\n'; });
   return from_base64(part).value_or("");
 }
+// What a 429 says, as the provider means it.
+Duration asked_wait(const Reply& reply) {
+  const auto* http = std::get_if<HttpReply>(&reply);
+  if (http == nullptr || http->status != 429 || http->headers.empty()) return {};
+  return std::chrono::seconds{std::stoi(http->headers.front().second)};
+}
 bool is_mail(const Request& request) { return std::holds_alternative<MailRequest>(request); }
 
 }  // namespace
@@ -140,14 +146,19 @@ void Network::begin(Process& from, const Key& key) {
   }
   const Provider& adapter = *world_.adapters().at(open.call.provider);
   if (adapter.interpret(reply, from.now()).kind == OutcomeKind::Misconfigured) world_.call_not_counted(delivery);
-  world_.clock().after(answered, from.self(), Kind::Once,
-                       [this, &from, key, reply = std::move(reply)] { end(from, key, reply); });
+  world_.clock().after(answered, from.self(), Kind::Once, [this, &from, key, reply = std::move(reply)] {
+    end(from, key, reply);
+    if (world_.faults().strikes(Fault::CrashAtCall)) world_.crash(from.self());
+  });
+  if (world_.faults().strikes(Fault::CrashAtCall)) world_.crash(from.self());
 }
 
 void Network::end(Process& from, const Key& key, Reply reply) {
   const auto found = open_.find(key);
   if (found == open_.end()) return;
   if (found->second.begun) world_.call_ends(found->second.facts);
+  if (const Duration wait = asked_wait(reply); wait > Duration{})
+    world_.told_to_wait(found->second.facts, world_.clock().instant() + wait);
   CallEnd ended{key.second, std::move(reply), found->second.started_at, from.now()};
   open_.erase(found);
   from.call_ended(std::move(ended));

@@ -36,6 +36,34 @@ std::optional<RowId> World::one_that_is_held() {
   return held[random_.below(held.size())];
 }
 
+void World::operate() {
+  switch (random_.below(4)) {
+    case 0: return discard_one();
+    case 1: return dispatch_one();
+    default: return retry_one();
+  }
+}
+
+void World::retry_one() {
+  if (database_->parked.empty()) return;
+  const auto pick = static_cast<std::ptrdiff_t>(random_.below(database_->parked.size()));
+  const RowId id = std::next(database_->parked.begin(), pick)->first;
+  (void)operator_session_->retry(clock_.instant() + clock_step_, kOperator, std::span{&id, 1});
+}
+
+void World::discard_one() {
+  if (database_->parked.empty()) return;
+  const RowId id = database_->parked.begin()->first;
+  (void)operator_session_->discard(clock_.instant() + clock_step_, kOperator, std::span{&id, 1});
+}
+
+void World::dispatch_one() {
+  if (database_->deferred.empty()) return;
+  const auto pick = static_cast<std::ptrdiff_t>(random_.below(database_->deferred.size()));
+  const RowId id = std::next(database_->deferred.begin(), pick)->first.second;
+  (void)operator_session_->dispatch(clock_.instant() + clock_step_, kOperator, std::span{&id, 1});
+}
+
 void World::cancel_one() {
   if (database_->deliveries.empty()) return;
   std::vector<RowId> ids;
@@ -75,6 +103,14 @@ void World::change_record(const std::string& entity) {
 void World::cancelled(RowId delivery) {
   note("cancelled", std::to_string(delivery));
   tell([&](Checker& checker) { checker.cancelled(delivery); });
+}
+void World::retried(RowId delivery) {
+  note("retried", std::to_string(delivery));
+  tell([&](Checker& checker) { checker.retried(database_->deliveries.at(delivery)); });
+}
+void World::dispatched(RowId delivery) {
+  note("dispatched", std::to_string(delivery));
+  tell([&](Checker& checker) { checker.dispatched(delivery); });
 }
 void World::suppressed(const std::string& recipient) {
   note("suppressed", recipient);

@@ -25,7 +25,7 @@ Instant Process::steady() const { return world_.clock().instant(); }
 Instant Process::now() const { return world_.clock().instant() + clock_offset_; }
 
 std::unique_ptr<StoreSession> Process::session() {
-  auto opened = world_.open_session();
+  auto opened = world_.open_session(self_);
   if (ids_) opened->use_ids(*ids_);
   return opened;
 }
@@ -64,7 +64,7 @@ bool Process::begin() {
 
 bool Process::idle() const {
   return dispatcher_->idle() && mailbox_.empty() && claims_.empty() && writes_.empty() && !claims_busy_ &&
-         !writes_busy_ && !expand_busy_;
+         !writes_busy_ && !expand_busy_ && !take_over_busy_;
 }
 
 int Process::fence_of(RowId delivery) const {
@@ -248,8 +248,10 @@ void Process::hand_on(ExpandReport report) {
 // --- keep
 
 void Process::keep(MaintainStage& stage, StoreSession& session) {
+  const bool is_maintenance = &session == maintain_.get();
+  if (leaving_ || (is_maintenance && take_over_busy_)) return;
   const Duration started = world_.clock().now();
-  if (&session == maintain_.get() && started >= next_clock_) {
+  if (is_maintenance && started >= next_clock_) {
     if (const auto database_now = session.database_now()) set_clock(*database_now);
     next_clock_ = started + kClockEvery;
   }
@@ -265,7 +267,15 @@ void Process::keep(MaintainStage& stage, StoreSession& session) {
     start_anew("the answer to a take-over was lost");
   if (!report->taken_over.empty()) {
     for (const Claim& claim : report->taken_over) fences_[claim.delivery.id] = claim.lease.fence;
-    put(event::TookOver{std::move(report->taken_over)});
+    take_over_busy_ = true;
+    // Long enough for the one who was taken for dead to wake up.
+    const bool slow =
+        !world_.faults().healed() && world_.faults().likely(Fault::SlowStore) > 0 && random_->below(3) == 0;
+    later(slow ? std::chrono::milliseconds{random_->below(5000)} : store_takes(),
+          [this, claims = std::move(report->taken_over)]() mutable {
+            take_over_busy_ = false;
+            put(event::TookOver{std::move(claims)});
+          });
   }
   if (!report->promoted.empty()) put(event::Work{std::move(report->promoted)});
 }
@@ -281,6 +291,7 @@ void Process::beat_now() {
 
 void Process::start_anew(const char* why) {
   world_.note("starts anew", why);
+  lost_track_ = true;
   stop();
 }
 

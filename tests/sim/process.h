@@ -36,6 +36,9 @@ class Process {
   [[nodiscard]] Moment moment() const { return {now(), steady()}; }
   [[nodiscard]] bool idle() const;
   [[nodiscard]] bool accepts() const { return !stopping_; }
+  [[nodiscard]] bool leaves() const { return leaving_; }
+  /// The database may have given it something that it never heard of.
+  [[nodiscard]] bool lost_track() const { return lost_track_; }
 
   /// A producer's request; it may never be answered.
   void accept(const Order& order, std::vector<OutboxRow> rows);
@@ -103,8 +106,10 @@ class Process {
   bool claims_busy_ = false;
   bool writes_busy_ = false;
   bool expand_busy_ = false;
+  bool take_over_busy_ = false;
   bool stopping_ = false;
   bool leaving_ = false;
+  bool lost_track_ = false;
   Duration next_clock_ = {};
 };
 

@@ -9,8 +9,13 @@ const Error kGone{ErrorCode::Unavailable, "the store cannot be reached"};
 const Error kUnknown{ErrorCode::Ambiguous, "the answer to a commit was lost"};
 }  // namespace
 
+// A process that is not there yet cannot die; its beginning fails as a whole.
+bool SimSession::may_die() const { return owner_ != kWorld && world_.is_alive(owner_); }
+bool SimSession::is_gone() const { return joined_ && owner_ != kWorld && !world_.is_alive(owner_); }
+
 template <class Verb>
 auto SimSession::read(const char* name, Verb verb) -> decltype(verb()) {
+  if (is_gone()) return kGone;
   world_.set_database_clock();
   if (world_.store_is_gone() || world_.faults().strikes(Fault::StoreRefuses)) {
     world_.note("store refuses", name);
@@ -21,9 +26,17 @@ auto SimSession::read(const char* name, Verb verb) -> decltype(verb()) {
 
 template <class Verb>
 auto SimSession::write(const char* name, Verb verb) -> decltype(verb()) {
+  if (is_gone()) return kGone;
   world_.set_database_clock();
   if (world_.store_is_gone() || world_.faults().strikes(Fault::StoreRefuses)) {
     world_.note("store refuses", name);
+    return kGone;
+  }
+  joined_ = joined_ || may_die();
+  const bool dies = may_die() && world_.faults().strikes(Fault::CrashAtVerb);
+  if (dies && world_.random().below(2) == 0) {
+    world_.note("dies before", name);
+    world_.crash(owner_);
     return kGone;
   }
   if (world_.faults().strikes(Fault::CommitUnknown)) {
@@ -31,6 +44,11 @@ auto SimSession::write(const char* name, Verb verb) -> decltype(verb()) {
     return kUnknown;
   }
   auto result = verb();
+  if (dies) {
+    world_.note("dies after", name);
+    world_.crash(owner_);
+    return kUnknown;
+  }
   if (result && world_.faults().strikes(Fault::AnswerLost)) {
     world_.note("answer lost", name);
     return kUnknown;
@@ -47,7 +65,7 @@ Result<ExpandReport> SimSession::expand(Instant now, NodeId node, std::size_t ro
   return write("expand", [&] {
     auto report = real_->expand(now, node, rows_max, decide);
     if (report) {
-      for (const Claim& claim : report->owned) world_.leased(claim, node);
+      for (const Claim& claim : report->owned) world_.claimed(claim, node);
     }
     return report;
   });
@@ -99,7 +117,11 @@ Result<std::vector<Recorded>> SimSession::record(Instant now, std::span<const Co
 }
 
 Result<Done> SimSession::give_back(Instant now, std::span<const Lease> leases) {
-  return write("give back", [&] { return real_->give_back(now, leases); });
+  return write("give back", [&] {
+    auto done = real_->give_back(now, leases);
+    if (done) world_.given_back(leases);
+    return done;
+  });
 }
 
 Result<QueueStore::Promoted> SimSession::promote(Instant now, std::size_t count) {
@@ -138,7 +160,11 @@ Result<std::vector<Peer>> SimSession::beat(Instant now, NodeId node) {
 }
 
 Result<Done> SimSession::remove(NodeId node) {
-  return write("remove", [&] { return real_->remove(node); });
+  return write("remove", [&] {
+    auto done = real_->remove(node);
+    if (done) world_.removed(node);
+    return done;
+  });
 }
 
 // What the store says it called off is called off, whether anybody learns of it
@@ -149,6 +175,30 @@ Result<Acted> SimSession::cancel(Instant now, const OperatorAction& action, std:
         canary("cancel_forgotten") ? Result<Acted>{Acted{.changed = ids.size()}} : real_->cancel(now, action, ids);
     if (acted && acted->changed == ids.size()) {
       for (const RowId id : ids) world_.cancelled(id);
+    }
+    return acted;
+  });
+}
+
+Result<Acted> SimSession::retry(Instant now, const OperatorAction& action, std::span<const RowId> ids) {
+  return write("retry", [&] {
+    auto acted = real_->retry(now, action, ids);
+    if (acted && acted->changed == ids.size()) {
+      for (const RowId id : ids) world_.retried(id);
+    }
+    return acted;
+  });
+}
+
+Result<Acted> SimSession::discard(Instant now, const OperatorAction& action, std::span<const RowId> ids) {
+  return write("discard", [&] { return real_->discard(now, action, ids); });
+}
+
+Result<Acted> SimSession::dispatch(Instant now, const OperatorAction& action, std::span<const RowId> ids) {
+  return write("dispatch", [&] {
+    auto acted = real_->dispatch(now, action, ids);
+    if (acted) {
+      for (const RowId id : ids) world_.dispatched(id);
     }
     return acted;
   });

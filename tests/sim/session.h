@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/clockwork.h"
 #include "support/content_forwards.h"
 
 namespace postrider::sim {
@@ -15,7 +16,8 @@ class World;
 
 class SimSession final : public ContentForwards {
  public:
-  SimSession(World& world, std::unique_ptr<StoreSession> real) : world_(world), real_(std::move(real)) {}
+  SimSession(World& world, Owner owner, std::unique_ptr<StoreSession> real)
+      : world_(world), owner_(owner), real_(std::move(real)) {}
 
   void use_ids(IdSource& ids) override { real_->use_ids(ids); }
 
@@ -40,6 +42,10 @@ class SimSession final : public ContentForwards {
   Result<Acted> cancel(Instant now, const OperatorAction& action, std::span<const RowId> ids) override;
   Result<Acted> suppress(Instant now, const OperatorAction& by, std::span<const Suppression> wanted) override;
 
+  Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> ids) override;
+  Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> ids) override;
+  Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> ids) override;
+
   // --- not used by the stages
   Result<std::optional<std::int64_t>> lead(Instant now, NodeId node, std::string_view duty, Duration ttl) override {
     return real_->lead(now, node, duty, ttl);
@@ -57,17 +63,8 @@ class SimSession final : public ContentForwards {
     return real_->sandbox(tenant, providers, before, count);
   }
   Result<QueueStats> stats(std::optional<TenantId> tenant) override { return real_->stats(tenant); }
-  Result<Acted> retry(Instant now, const OperatorAction& action, std::span<const RowId> ids) override {
-    return real_->retry(now, action, ids);
-  }
-  Result<Acted> discard(Instant now, const OperatorAction& action, std::span<const RowId> ids) override {
-    return real_->discard(now, action, ids);
-  }
   Result<Acted> replay(Instant now, const OperatorAction& action, std::span<const Uuid> ids) override {
     return real_->replay(now, action, ids);
-  }
-  Result<Acted> dispatch(Instant now, const OperatorAction& action, std::span<const RowId> ids) override {
-    return real_->dispatch(now, action, ids);
   }
   Result<ApiKey> add_key(Instant now, ApiKey key) override { return real_->add_key(now, std::move(key)); }
   Result<std::vector<ApiKey>> keys() override { return real_->keys(); }
@@ -80,7 +77,13 @@ class SimSession final : public ContentForwards {
   template <class Verb>
   auto write(const char* name, Verb verb) -> decltype(verb());
 
+  /// What a process that died in this step still wants does not happen.
+  [[nodiscard]] bool is_gone() const;
+  [[nodiscard]] bool may_die() const;
+
   World& world_;
+  Owner owner_;
+  bool joined_ = false;
   std::unique_ptr<StoreSession> real_;
 };
 

@@ -19,7 +19,11 @@ if(NOT POSTRIDER_SANITIZE)
       "refusal_is_success=no false word" "ignored_is_failed=refused is told" "cancel_forgotten=cancel holds" "mark_forgotten=cancel holds"
       "held_not_marked=suppression holds" "suppression_forgotten=suppression holds" "suppression_not_asked=suppression holds" "quiet_ignored=quiet hours"
       "mixed_texts=own words" "old_record=fresh words" "late_cancel_ignored=fresh words" "secret_in_answer=secrets"
-      "secret_kept=secrets" "limit_ignored=limits")
+      "secret_kept=secrets" "limit_ignored=limits"
+      "stale_release=single flight" "left_behind=single flight" "tries_wasted=full tries" "late_yes_ignored=accepted ends"
+      "yes_unrecorded=on record" "retry_after_ignored=not early" "due_ignored=not early" "key_not_asked=idempotent"
+      "key_lent=idempotent" "hasty_watch=lease honoured" "suppressed_retried=suppression holds"
+      "sent_is_delivered=no false word")
     string(REGEX REPLACE "=.*" "" canary ${planted})
     string(REGEX REPLACE ".*=" "" rule ${planted})
     add_test(NAME sim.canary.${canary} COMMAND postrider-sim-canaries --canary ${canary} --rule ${rule} --seeds 1000)

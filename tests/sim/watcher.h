@@ -21,6 +21,8 @@ struct Order {
   std::string ref = {};                      // what its texts say: "m7"
   std::vector<std::string> recipients = {};  // one delivery each, whatever happens
   std::optional<MessageState> ends = {};     // a message that cannot become deliveries
+  std::optional<Instant> due_at = {};        // nobody is to hear of it before
+  bool steals_key = false;                   // another message under a key that is taken
 };
 
 struct CallFacts {
@@ -64,13 +66,24 @@ class Checker {
   virtual void promised(const Order&, const std::string& /*id*/) {}
   /// The producer was told that another message has this key.
   virtual void key_refused(const Order&) {}
+  /// The producer was told that its message is kept, under a key that was
+  /// another message's.
+  virtual void key_stolen(const Order&) {}
   virtual void node_begins(NodeId, Duration /*at*/) {}
-  /// The database committed a lease that a node had asked for.
+  /// The database committed a lease that a node had asked for, or that it made
+  /// with its delivery.
   virtual void claimed(const Claim&, NodeId, Duration /*at*/) {}
   /// The database committed a lease: asked for, made with its delivery, or
   /// taken over.
   virtual void leased(const Claim&, NodeId) {}
   virtual void recorded(const Completion&, Recorded) {}
+  /// The database committed that a lease was given back, if it was still held.
+  virtual void given_back(const Lease&) {}
+  /// The database committed that a node is no more. `silent_for`: since its last
+  /// beat; nothing when the node itself left, or its process is gone.
+  virtual void removed(NodeId, std::optional<Duration> /*silent_for*/) {}
+  /// A node that was asked to end is done with all that it knew of, and left.
+  virtual void left(NodeId) {}
   /// The first byte of a call leaves.
   virtual void call_begins(const CallFacts&) {}
   /// The process has its answer, or its end.
@@ -79,7 +92,15 @@ class Checker {
   virtual void cancelled(RowId /*delivery*/) {}
   /// The database committed that this address is not to be written to.
   virtual void suppressed(const std::string& /*recipient*/) {}
+  /// An operator had a parked delivery tried again.
+  virtual void retried(const Delivery&) {}
+  /// An operator did not want to wait for the due time.
+  virtual void dispatched(RowId /*delivery*/) {}
   virtual void record_changed(const RecordFacts&) {}
+  /// The provider does not want to be asked again about this before then.
+  virtual void told_to_wait(const CallFacts&, Instant /*until*/) {}
+  /// From now on the database's clock is not the world's.
+  virtual void clock_stepped() {}
   /// The provider did what it was asked to.
   virtual void effect(const CallFacts&) {}
   /// The answer says that nothing was done because of our settings: not counted
@@ -105,6 +126,8 @@ class Checker {
 
 /// All rules that hold at this stage, one object each.
 std::vector<std::unique_ptr<Checker>> all_checkers(const Rules& rules);
+/// Those about whose turn it is, how often and when.
+std::vector<std::unique_ptr<Checker>> turn_checkers(const Rules& rules);
 /// Those about what is said, to whom and when.
 std::vector<std::unique_ptr<Checker>> wish_checkers(const Rules& rules);
 

@@ -30,6 +30,7 @@ class CancelHolds final : public Checker {
   CancelHolds() : Checker("cancel holds") {}
   void leased(const Claim& claim, NodeId) override { last_[claim.delivery.id] = claim.lease.fence; }
   void cancelled(RowId delivery) override { off_.emplace(delivery, last_[delivery]); }
+  void retried(const Delivery& delivery) override { off_.erase(delivery.id); }  // somebody thought again
   void call_begins(const CallFacts& call) override {
     const auto off = off_.find(call.delivery);
     if (off != off_.end() && call.fence > off->second)
@@ -167,13 +168,11 @@ class LimitsHold final : public Checker {
   explicit LimitsHold(const Rules& rules) : Checker("limits"), rules_(rules) {}
   void node_begins(NodeId node, Duration at) override { begun_[node] = at; }
   void claimed(const Claim& claim, NodeId node, Duration at) override {
-    const Tenant* tenant = rules_.tenant(claim.delivery.tenant);
-    if (tenant == nullptr || tenant->limit.per_second <= 0) return;
     const double age = static_cast<double>((at - begun_[node]).count()) / 1e6;
-    const double allowed = tenant->limit.burst + tenant->limit.per_second * age;
-    if (++claims_[{node, tenant->id}] > static_cast<int>(allowed) + 1)
-      violated(fmt::format("node {} claimed {} of {} within {:.1f} s", node, claims_[{node, tenant->id}], tenant->name,
-                           age));
+    if (const Tenant* tenant = rules_.tenant(claim.delivery.tenant))
+      judge(node, "tenant " + tenant->name, tenant->limit, age);
+    if (const ProviderRule* provider = rules_.provider(claim.lease.provider))
+      judge(node, "provider " + provider->name, provider->limit, age);
   }
   void leased(const Claim& claim, NodeId) override { tenants_[claim.delivery.id] = claim.delivery.tenant; }
   void call_begins(const CallFacts& call) override {
@@ -186,9 +185,15 @@ class LimitsHold final : public Checker {
   void call_ends(const CallFacts& call) override { --open_[{call.process, tenants_[call.delivery]}]; }
 
  private:
+  void judge(NodeId node, const std::string& whose, const Limit& limit, double age) {
+    if (limit.per_second <= 0) return;
+    const int count = ++claims_[{node, whose}];
+    if (count > static_cast<int>(limit.burst + limit.per_second * age) + 1)
+      violated(fmt::format("node {} claimed {} of {} within {:.1f} s", node, count, whose, age));
+  }
   const Rules& rules_;
   std::map<NodeId, Duration> begun_;
-  std::map<std::pair<NodeId, TenantId>, int> claims_;
+  std::map<std::pair<NodeId, std::string>, int> claims_;  // by whose limit it is
   std::map<std::pair<Owner, TenantId>, int> open_;
   std::map<RowId, TenantId> tenants_;
 };

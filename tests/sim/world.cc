@@ -37,7 +37,7 @@ World::World(std::uint64_t seed, Trace trace)
     : seed_(seed), printing_(trace), random_(seed * 0x9E3779B97F4A7C15ULL + 1), faults_(random_), network_(*this) {
   make_rules();
   checkers_ = all_checkers(rules_);
-  operator_session_ = open_session();
+  operator_session_ = open_session(kWorld);
   operator_session_->use_ids(operator_ids_);
   places_ = 1 + static_cast<int>(random_.below(3));
 }
@@ -97,9 +97,14 @@ void World::make_providers() {
     rules_.providers.push_back({.id = ids[i],
                                 .name = i == 0 ? "hook" : "mail",
                                 .channel = kChannels[i],
+                                .acceptance = random_.below(4) == 0 ? Acceptance::IsTheEnd : Acceptance::MayReportLater,
                                 .window = window,
                                 .connections = std::max(1, window / 2),
                                 .ahead = random_.below(2) == 0 ? 0 : window / 4});
+    if (random_.below(4) == 0) {
+      rules_.providers.back().limit = {.per_second = 0.5 + static_cast<double>(random_.below(80)) / 10,
+                                       .burst = 1 + static_cast<double>(random_.below(4))};
+    }
     rules_.chains[kChannels[i]] = {ids[i]};
     adapters_[ids[i]] = owned_adapters_[i].get();
   }
@@ -133,8 +138,8 @@ void World::add_template(const std::string& type, Channel channel, const char* b
   rules_.templates.add(std::move(made));
 }
 
-std::unique_ptr<StoreSession> World::open_session() {
-  return std::make_unique<SimSession>(*this, std::move(store_.open_session()).value());
+std::unique_ptr<StoreSession> World::open_session(Owner owner) {
+  return std::make_unique<SimSession>(*this, owner, std::move(store_.open_session()).value());
 }
 
 Duration World::moment(int milliseconds) {
@@ -207,7 +212,7 @@ Order World::make_order(int number) {
   const std::string before = fmt::format("key-{}", number - 1);
   if (random_.below(4) == 0 && number > 0 && orders_.back().key == before && orders_.back().tenant != order.tenant)
     order.key = before;
-  order.id = format_uuid(make_uuid7(clock_.instant(), random_.next(), random_.next()));
+  order.id = new_id();
   const std::uint64_t draw = random_.below(40);
   if (draw == 0) {
     order.ends = MessageState::Ignored;
@@ -222,7 +227,9 @@ Order World::make_order(int number) {
   return order;
 }
 
-OutboxRow World::make_row(const Order& order, int number) {
+std::string World::new_id() { return format_uuid(make_uuid7(clock_.instant(), random_.next(), random_.next())); }
+
+OutboxRow World::make_row(Order& order, int number) {
   OutboxRow row;
   row.tenant = order.tenant;
   row.id = order.id;
@@ -244,8 +251,11 @@ OutboxRow World::make_row(const Order& order, int number) {
   row.payload = fmt::format(R"({{"ref":"{}","urls":[{}],"mails":[{}]}})", order.ref, urls, mails);
   const std::string_view lanes[] = {"", "priority", "standard", "bulk"};
   row.lane = lanes[random_.below(4)];
-  if (random_.below(6) == 0) row.due_at = format_instant(clock_.instant() + seconds_between(random_, 1, 600));
   if (random_.below(6) == 0) {
+    order.due_at = clock_.instant() + seconds_between(random_, 1, 600);
+    row.due_at = format_instant(*order.due_at);
+  }
+  if (random_.below(type == kRecord ? 2 : 6) == 0) {
     const bool soon = random_.below(2) == 0;  // perhaps before anybody got to it
     row.expires_at = format_instant(clock_.instant() + seconds_between(random_, soon ? 5 : 60, soon ? 60 : 3600));
   }
@@ -263,10 +273,16 @@ void World::send(int number) {
     database_->insert_outbox(rows_[at]);
     note("inserted", fmt::format("{} m{}", order.id, number));
     tell([&](Checker& checker) { checker.promised(order, order.id); });
-    if (faults_.strikes(Fault::RepeatedSend)) database_->insert_outbox(rows_[at]);
+    if (faults_.strikes(Fault::RepeatedSend)) {
+      OutboxRow again = rows_[at];
+      // With a key it is the same fact, whatever id the repetition has.
+      if (!order.key.empty() && random_.below(2) == 0) again.id = new_id();
+      database_->insert_outbox(std::move(again));
+    }
     return;
   }
   unanswered_.insert(number);
+  if (!order.key.empty() && random_.below(2) == 0) rows_[at].id.clear();  // the engine gives one, each time another
   repeat_until_answered(number);
 }
 
@@ -286,25 +302,44 @@ void World::answered(const Order& order, const Result<std::vector<std::vector<Ad
   if (!admitted) return;
   const Admitted& first = admitted->front().front();
   if (first.verdict == Admission::KeyReused) {
-    note("key refused", order.id);
-    tell([&](Checker& checker) { checker.key_refused(order); });
+    note("key refused", order.ref);
+    if (!order.steals_key) tell([&](Checker& checker) { checker.key_refused(order); });
+  } else if (order.steals_key) {
+    note("key stolen", order.ref);
+    tell([&](Checker& checker) { checker.key_stolen(order); });
   } else {
-    note("acknowledged", order.id);
-    tell([&](Checker& checker) { checker.promised(order, format_uuid(first.first)); });
+    Order told = order;
+    told.id = format_uuid(first.first);
+    note("acknowledged", told.id);
+    tell([&](Checker& checker) { checker.promised(told, told.id); });
+    if (!order.key.empty() && !faults_.healed() && random_.below(4) == 0) steal_key(order);
   }
   no_longer_waits_for_answer(order);
+}
+
+// Somebody takes the same key for something else: refused, and nothing is kept.
+void World::steal_key(const Order& order) {
+  Process* process = any_process();
+  if (process == nullptr) return;
+  Order other{.key = order.key, .tenant = order.tenant, .ref = order.ref + "-thief", .steals_key = true};
+  OutboxRow row;
+  row.tenant = other.tenant;
+  row.idempotency_key = other.key;
+  row.type = kTypes[0];
+  row.payload = fmt::format(R"({{"ref":"{0}","urls":["https://{0}.example.test/in"],"mails":[]}})", other.ref);
+  process->accept(other, {std::move(row)});
 }
 
 // An expiry that passed before anybody took the message: the producer is told,
 // and nothing is kept.
 void World::refused(const Order& order) {
-  note("refused", order.id);
+  note("refused", order.ref);
   no_longer_waits_for_answer(order);
 }
 
 void World::no_longer_waits_for_answer(const Order& order) {
   for (const int number : std::set<int>{unanswered_}) {
-    if (orders_[static_cast<std::size_t>(number)].id == order.id) unanswered_.erase(number);
+    if (orders_[static_cast<std::size_t>(number)].ref == order.ref) unanswered_.erase(number);
   }
 }
 
@@ -320,6 +355,7 @@ void World::plan_trouble() {
 
 void World::trouble() {
   if (random_.below(6) == 0) cancel_one();
+  if (random_.below(6) == 0) operate();
   for (const auto& [owner, process] : std::map<Owner, Process*>{[&] {
          std::map<Owner, Process*> all;
          for (const auto& [id, each] : processes_) all.emplace(id, each.get());
@@ -342,6 +378,7 @@ void World::trouble() {
     const Duration by = seconds_between(random_, 0, 7200) - std::chrono::hours{1};
     clock_step_ += by;
     note("clock step", format_duration(by));
+    tell([](Checker& checker) { checker.clock_stepped(); });
   }
   if (faults_.strikes(Fault::ProviderDown)) {
     const auto provider = rules_.providers[random_.below(rules_.providers.size())].id;
@@ -469,6 +506,28 @@ void World::recorded(const Completion& completion, Recorded result) {
        fmt::format("delivery {} fence {} as {}: {}", completion.lease.id, completion.lease.fence,
                    to_text(completion.verdict.state), code_of(completion.verdict.reason)));
   tell([&](Checker& checker) { checker.recorded(completion, result); });
+}
+void World::given_back(std::span<const Lease> leases) {
+  for (const Lease& lease : leases) {
+    note("given back", fmt::format("delivery {} fence {}", lease.id, lease.fence));
+    tell([&](Checker& checker) { checker.given_back(lease); });
+  }
+}
+void World::removed(NodeId node) {
+  std::optional<Duration> silent_for;
+  for (const auto& [owner, process] : processes_) {
+    if (process->node() != node) continue;
+    if (!process->leaves()) {
+      silent_for = clock_.now() - process->last_beat;
+    } else if (!process->lost_track()) {
+      tell([&](Checker& checker) { checker.left(node); });
+    }
+  }
+  note("removed", fmt::format("node {}", node));
+  tell([&](Checker& checker) { checker.removed(node, silent_for); });
+}
+void World::told_to_wait(const CallFacts& facts, Instant until) {
+  tell([&](Checker& checker) { checker.told_to_wait(facts, until); });
 }
 void World::beaten(NodeId node) {
   for (const auto& [owner, process] : processes_) {

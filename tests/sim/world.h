@@ -47,7 +47,7 @@ class World {
   const Rules& rules() const { return rules_; }
   const std::map<ProviderId, const Provider*>& adapters() const { return adapters_; }
   const model::ModelDatabase& database() const { return *database_; }
-  std::unique_ptr<StoreSession> open_session();
+  std::unique_ptr<StoreSession> open_session(Owner owner);
   void set_database_clock() { database_->clock = clock_.instant() + clock_step_; }
   [[nodiscard]] bool store_is_gone() const { return !faults_.healed() && clock_.now() < store_gone_until_; }
   [[nodiscard]] bool is_alive(Owner process) const { return processes_.contains(process); }
@@ -55,6 +55,7 @@ class World {
   Duration moment(int milliseconds);
   void note(std::string_view what, std::string_view about);
   void ended(Process& process);
+  void crash(Owner process);
   [[nodiscard]] RowId delivery_of(const std::string& recipient);
   [[nodiscard]] const RecordFacts& record_of(std::string_view entity) const { return records_.find(entity)->second; }
 
@@ -62,12 +63,17 @@ class World {
   void claimed(const Claim& claim, NodeId node);
   void leased(const Claim& claim, NodeId node);
   void recorded(const Completion& completion, Recorded result);
+  void given_back(std::span<const Lease> leases);
   void beaten(NodeId node);
+  void removed(NodeId node);
   void call_begins(const CallFacts& facts);
   void call_ends(const CallFacts& facts);
   void call_not_counted(RowId delivery);
   void cancelled(RowId delivery);
   void suppressed(const std::string& recipient);
+  void retried(RowId delivery);
+  void dispatched(RowId delivery);
+  void told_to_wait(const CallFacts& facts, Instant until);
   void effect(const CallFacts& facts);
   /// The producer hears of it.
   void answered(const Order& order, const Result<std::vector<std::vector<Admitted>>>& admitted);
@@ -80,15 +86,20 @@ class World {
   void make_routes();
   void add_template(const std::string& type, Channel channel, const char* body);
   void start_process(int place);
-  void crash(Owner process);
   void plan_orders();
   Order make_order(int number);
-  OutboxRow make_row(const Order& order, int number);
+  std::string new_id();
+  OutboxRow make_row(Order& order, int number);
+  void steal_key(const Order& order);
   void send(int number);
   void repeat_until_answered(int number);
   void no_longer_waits_for_answer(const Order& order);
   void plan_people();
   std::optional<RowId> one_that_is_held();
+  void operate();
+  void retry_one();
+  void discard_one();
+  void dispatch_one();
   void cancel_one();
   void suppress_one();
   void change_record(const std::string& entity);

@@ -103,7 +103,7 @@ class Expander {
     if (canary("no_dedup")) return first;
     if (is_other(same_id)) first = same_id->uuid.value_or(message.uuid);
     const bool id_repeated = first.has_value();
-    if (is_other(same_key)) first = same_key->uuid.value_or(message.uuid);
+    if (is_other(same_key) && !canary("key_not_asked")) first = same_key->uuid.value_or(message.uuid);
     db_.dedup.emplace(by_id, entry);
     if (decided.key && !id_repeated) db_.dedup.emplace(*decided.key, entry);
     return first;
@@ -113,7 +113,7 @@ class Expander {
     const Delivery& d = made.made.delivery;
     const Placement& p = made.made.placement;
     const QueueGroup group{d.lane, d.channel, d.tenant};
-    if (p.state == DeliveryState::Queued) {
+    if (p.state == DeliveryState::Queued || (canary("due_ignored") && p.state == DeliveryState::Retrying)) {
       live_ = true;
       QueueRow row{.id = d.id, .guarantee = d.guarantee, .expires_at = d.expires_at};
       if (made.own_provider != 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/canary.h"
 #include "store/model/model_session.h"
 #include "store/people_rules.h"
 
@@ -16,7 +17,7 @@ class Operation {
   void retry(RowId id) {
     const auto parked = take_parked(id);
     if (!parked) return;
-    if (const auto refused = refused_by_now(db_.deliveries.at(id))) {
+    if (const auto refused = refused_by_now(db_.deliveries.at(id)); refused && !canary("suppressed_retried")) {
       db_.settle(id, {parked->group.tenant, DeliveryState::Suppressed, refused->reason, refused->why, now_});
       note("retry", std::nullopt, id, fmt::format("{}; not sent: {}", was(*parked), code_of(refused->reason)));
       return;

@@ -22,7 +22,7 @@ void note_late(ModelDatabase& db, Instant now, const Completion& completion) {
                         own->second.end.started_at == end.started_at && own->second.end.ended_at == end.ended_at;
   if (!repeated) db.attempts.emplace(AttemptKey{l.id, fence, 1}, AttemptRow{l.attempt, 0, l.provider, end});
   if (canary("late_over_settled") && db.settled.contains(l.id)) db.settled.at(l.id).reason = Reason::LateAnswer;
-  if (end.outcome != OutcomeKind::Accepted || db.settled.contains(l.id)) return;
+  if (end.outcome != OutcomeKind::Accepted || db.settled.contains(l.id) || canary("late_yes_ignored")) return;
   if (!db.take_deferred(l.id) && db.parked.erase(l.id) == 0 && !db.drop_waiting(l.id)) return;
   const bool delivered = completion.verdict.state == DeliveryState::Delivered;
   db.settle(l.id, {l.tenant, delivered ? DeliveryState::Delivered : DeliveryState::Sent, Reason::LateAnswer,
@@ -59,7 +59,7 @@ Recorded record_one(ModelDatabase& db, Instant now, const Completion& completion
   }
   const QueueRow row = at->second;
   db.queue.erase(at);
-  if (completion.attempt) {
+  if (completion.attempt && !(canary("yes_unrecorded") && completion.verdict.state == DeliveryState::Sent)) {
     db.attempts.emplace(AttemptKey{row.id, fence_of_call(completion), 0},
                         AttemptRow{row.attempt, row.node, row.provider, *completion.attempt});
   }
@@ -127,7 +127,7 @@ Result<std::vector<Recorded>> ModelSession::record(Instant now, std::span<const 
 Result<Done> ModelSession::give_back(Instant now, std::span<const Lease> leases) {
   const Held db = hold();
   for (const Lease& lease : leases) {
-    const auto at = db->find_held(lease);
+    const auto at = canary("stale_release") ? db->find_queued(lease.id) : db->find_held(lease);
     if (at == db->queue.end()) continue;
     QueueRow& row = at->second;
     if (row.cancelled) {
@@ -137,7 +137,7 @@ Result<Done> ModelSession::give_back(Instant now, std::span<const Lease> leases)
       continue;
     }
     row.node = 0;
-    row.attempt = std::max(row.attempt - 1, 0);
+    row.attempt = std::max(row.attempt - (canary("tries_wasted") ? 0 : 1), 0);
     row.provider = 0;
     row.claimed_at.reset();
   }

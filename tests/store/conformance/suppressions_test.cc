@@ -143,6 +143,27 @@ TEST_P(Suppressions, AKnownSuppressionStillEndsWhatWaits) {
   EXPECT_EQ(w.look(slipped_through).state, DeliveryState::Suppressed);
 }
 
+TEST_P(Suppressions, ARetryDoesNotWriteToASuppressedAddress) {
+  const Sent parked = w.send_one({.recipient = "Ada@example.org"});
+  w.park(w.claim_one());
+  const Sent other = w.send_one({.recipient = "bob@example.org"});
+  w.park(w.claim_one());
+  suppress(w, {of(w, "ada@Example.org")});
+  EXPECT_EQ(w.look(parked).state, DeliveryState::Parked) << "for a person to decide";
+  const std::vector<RowId> both{parked.deliveries[0], other.deliveries[0]};
+  w.pass(seconds{1});
+  EXPECT_EQ(must(w.a->retry(w.now, w.by_ada, both)).changed, 2U);
+  const DeliveryView view = w.look(parked);
+  EXPECT_EQ(view.state, DeliveryState::Suppressed);
+  EXPECT_EQ(view.reason, Reason::SuppressedAddress);
+  EXPECT_NE(view.detail.find("clicked the link"), std::string::npos) << view.detail;
+  EXPECT_EQ(view.since, w.now);
+  EXPECT_EQ(w.look(other).state, DeliveryState::Queued);
+  const auto audit = w.database->audit();
+  ASSERT_EQ(audit.size(), 3U);
+  EXPECT_EQ(audit[1].action, "retry");
+}
+
 TEST_P(Suppressions, TheyCanBeTakenOff) {
   suppress(w, {of(w, "Ada@example.org")});
   const std::vector<SuppressionRef> refs{{w.acme, Channel::Email, "ada@Example.org"},
