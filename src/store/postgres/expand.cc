@@ -14,26 +14,33 @@
 namespace postrider::postgres {
 namespace {
 
-std::vector<OutboxRow> take_rows(Connection& c, std::size_t rows_max, const OutboxFloor::Begin& from) {
-  std::vector<OutboxRow> taken;
+struct Taken {
+  std::vector<OutboxRow> rows = {};
+  OutboxFloor::Begin last = {};
+};
+
+Taken take_rows(Connection& c, std::size_t rows_max, const OutboxFloor::Begin& from) {
+  Taken taken;
+  const std::size_t urgent_max = priority_rows(rows_max);
   Params p;
-  p.int4(static_cast<std::int64_t>(rows_max)).int4(static_cast<std::int64_t>(priority_rows(rows_max)));
+  p.int4(static_cast<std::int64_t>(rows_max)).int4(static_cast<std::int64_t>(urgent_max));
   p.int8(from.priority).int8(from.others);
   const Rows rows = c.query("outbox_take", p);
-  taken.reserve(static_cast<std::size_t>(rows.count()));
-  for (int i = 0; i < rows.count(); ++i) taken.push_back(read_outbox_row(rows, i));
-  const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };
-  if (!std::is_sorted(taken.begin(), taken.end(), earlier)) std::sort(taken.begin(), taken.end(), earlier);
-  return taken;
-}
-
-OutboxFloor::Begin last_of(const std::vector<OutboxRow>& rows) {
-  OutboxFloor::Begin last;
-  for (const OutboxRow& row : rows) {
-    std::int64_t& position = row.lane == "priority" ? last.priority : last.others;
-    position = std::max(position, row.position);
+  taken.rows.reserve(static_cast<std::size_t>(rows.count()));
+  std::size_t urgent = 0;
+  for (int i = 0; i < rows.count(); ++i) {
+    const OutboxRow& row = taken.rows.emplace_back(read_outbox_row(rows, i));
+    const bool overtook = row.lane == to_text(Lane::Priority) && row.position >= from.priority;
+    if (overtook) ++urgent;
+    std::int64_t& last = overtook ? taken.last.priority : taken.last.others;
+    last = std::max(last, row.position);
   }
-  return last;
+  // Not cut short: all were looked at.
+  if (!rows.empty() && urgent < urgent_max) taken.last.priority = rows.number(0, kOutboxColumns);
+  const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };
+  if (!std::is_sorted(taken.rows.begin(), taken.rows.end(), earlier))
+    std::sort(taken.rows.begin(), taken.rows.end(), earlier);
+  return taken;
 }
 
 bool same_rows(const std::vector<OutboxRow>& a, const std::vector<OutboxRow>& b) {
@@ -162,8 +169,8 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   const OutboxFloor::Begin from = outbox_floor_.begin(now);
   const Took took{outbox_floor_};
   if (!std::exchange(more_in_outbox_, false)) {
-    const auto any = run(
-        [&](Connection& c) { return !c.query("outbox_any", Params{}.int8(from.priority).int8(from.others)).empty(); });
+    const std::int64_t first = std::min(from.priority, from.others);
+    const auto any = run([&](Connection& c) { return !c.query("outbox_any", Params{}.int8(first)).empty(); });
     if (!any) return any.error();
     if (!*any) return ExpandReport{};
   }
@@ -172,7 +179,8 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
   const auto once = [&](Connection& c, Keys keys) {
     ExpandReport report;
     Transaction transaction{c};
-    const std::vector<OutboxRow> rows = take_rows(c, rows_max, from);
+    const Taken taken = take_rows(c, rows_max, from);
+    const std::vector<OutboxRow>& rows = taken.rows;
     if (rows.empty()) return report;
     if (rows.size() > kFewRows && keys == Keys::TakenAsNew) keys = Keys::TriedAsNew;
     std::vector<ExpandedMessage> decided = same_rows(rows, judged) ? std::move(judgement) : decide(rows);
@@ -194,7 +202,7 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     POSTRIDER_FAULT_POINT("in_expand");
     transaction.commit();
     used_.committed();
-    outbox_floor_.taken(now, last_of(rows));
+    outbox_floor_.taken(now, taken.last);
     return report;
   };
   return run([&](Connection& c) {

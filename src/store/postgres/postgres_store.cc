@@ -11,7 +11,7 @@ namespace postrider::postgres {
 namespace {
 
 constexpr std::array kMigrations{postgres_sql::k_0001_first, postgres_sql::k_0002_content,
-                                 postgres_sql::k_0003_cancel_mark};
+                                 postgres_sql::k_0003_cancel_mark, postgres_sql::k_0004_outbox_one_index};
 constexpr int kWanted = static_cast<int>(kMigrations.size());
 
 int found_version(Connection& c) {

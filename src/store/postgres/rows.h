@@ -15,6 +15,7 @@ constexpr bool is_time_column(std::string OutboxRow::*column) {
          column == &OutboxRow::site_enqueued_at;
 }
 OutboxRow read_outbox_row(const Rows& rows, int row);
+inline constexpr int kOutboxColumns = 33;  // that it reads
 /// Columns from `from`: id … html.
 Delivery read_delivery(const Rows& rows, int row, int from);
 /// Columns: position, fence, attempt, provider, then the delivery: so many.

@@ -155,6 +155,21 @@ TEST_F(PostgresOutbox, APositionOfTheProducersOwnHidesNobody) {
   EXPECT_EQ(found, std::vector<std::string>(20, "plain"));
 }
 
+TEST_F(PostgresOutbox, APriorityRowOvertakesWhateverWaitsWhenItComes) {
+  for (int i = 0; i < 200; ++i) run_sql(application.get(), insert("other"));
+  EXPECT_EQ(look_for(std::chrono::milliseconds{200}), std::vector<std::string>(40, "other"));
+  PgConnection slow = connect_to(database.url());
+  run_sql(slow.get(), "BEGIN");
+  run_sql(slow.get(), insert("slow", "priority"));
+  run_sql(application.get(), insert("urgent", "priority"));
+  const auto next = look();
+  EXPECT_EQ(std::count(next.begin(), next.end(), "urgent"), 1);
+  now += std::chrono::milliseconds{300};
+  run_sql(slow.get(), "COMMIT");
+  const auto soon = look();
+  EXPECT_EQ(std::count(soon.begin(), soon.end(), "slow"), 1) << "it was committed a moment later";
+}
+
 TEST_F(PostgresOutbox, MorePriorityRowsThanOneLookTakesDoNotWaitForTheOthers) {
   for (int i = 0; i < 30; ++i) run_sql(application.get(), insert("urgent", "priority"));
   for (int i = 0; i < 30; ++i) run_sql(application.get(), insert("other"));

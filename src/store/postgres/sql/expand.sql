@@ -1,22 +1,23 @@
--- From a position on, of the rows that name the priority lane and of all.
 -- name: outbox_any
-SELECT 1 WHERE EXISTS (SELECT 1 FROM postrider.outbox o WHERE o.position >= $2::bigint ORDER BY o.position)
-  OR EXISTS (SELECT 1 FROM postrider.outbox o WHERE o.lane = 'priority' AND o.position >= $1::bigint ORDER BY o.position)
+SELECT 1 FROM postrider.outbox o WHERE o.position >= $1::bigint ORDER BY o.position LIMIT 1
 
--- Taken and removed at once: nothing is gone until the transaction ends. In no order.
+-- Taken and removed at once: nothing is gone until the transaction ends. In no order. Rows that name the priority lane overtake where they
+-- stand behind $3, which is as far as was looked for them before; the others are taken from $4 on. The last column says how far it was looked now.
 -- name: outbox_take
 WITH urgent AS MATERIALIZED (
   SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane = 'priority' AND o.position >= $3::bigint
   ORDER BY o.position LIMIT $2::int FOR UPDATE SKIP LOCKED),
  others AS MATERIALIZED (
-  SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane IS DISTINCT FROM 'priority' AND o.position >= $4::bigint
+  SELECT o.ctid AS at FROM postrider.outbox o
+  WHERE o.position >= $4::bigint AND (o.lane IS DISTINCT FROM 'priority' OR o.position < $3::bigint)
   ORDER BY o.position LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED),
  pick AS (SELECT at FROM urgent UNION ALL SELECT at FROM others)
 DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
 RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
   o.schema_version, o.occurred_at, o.due_at, o.expires_at, o.source_site, o.source_instance, o.source_script, o.site_enqueued_at,
-  o.type_data, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+  o.type_data, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template,
+  (SELECT l.position FROM postrider.outbox l ORDER BY l.position DESC LIMIT 1)
 
 -- name: message_copy
 COPY postrider.message (id, uuid, tenant, accepted_at, lane, channel, occurred_at, due_at, expires_at, site_enqueued_at, tenant_name,
