@@ -95,6 +95,15 @@ TEST_F(Portal, ALogShowsNobodyAWholeAddress) {
   }
 }
 
+TEST_F(Portal, ALogShowsNobodyAWholeAddressInAKeyEither) {
+  world.rules.routes.front().recipients.front().shape = RecipientShape::Array;
+  world.rules.index();
+  told();
+  world.expand();
+  const std::string key = logs(Role::Admin).at("0.idempotencyKey");
+  EXPECT_EQ(key, "12345:booking.confirmed:email:booking:" + mask_address("ada@example.org"));
+}
+
 TEST_F(Portal, ViewersSeeNoWholeAddress) {
   told();
   world.expand();

@@ -109,6 +109,12 @@ std::string last_error(const DeliveryView& view) {
   return last.outcome == OutcomeKind::Accepted ? "" : error_line(last.reason, last.excerpt);
 }
 
+// One of many recipients is part of its delivery's key.
+std::string key_of_log(const Delivery& d, const Mask& mask) {
+  if (d.recipient.empty() || !d.key.ends_with(":" + d.recipient)) return mask.text(d.key);
+  return mask.text(d.key.substr(0, d.key.size() - d.recipient.size())) + mask_address(d.recipient);
+}
+
 void write_log(JsonWriter& json, const ListItem& item, const Mask& mask, const Rules& rules) {
   const DeliveryView& view = *item.delivery;
   const Delivery& d = view.delivery;
@@ -126,7 +132,7 @@ void write_log(JsonWriter& json, const ListItem& item, const Mask& mask, const R
   d.template_id != 0 ? json.value(d.template_id) : json.null();
   json.member("templateKey", d.template_key).member("templateVersion", d.template_version);
   text_or_null(json, "correlationId", item.message != nullptr ? mask.text(item.message->correlation_id) : "");
-  json.member("idempotencyKey", mask.text(d.key));
+  json.member("idempotencyKey", key_of_log(d, mask));
   text_or_null(json, "provider", provider);
   text_or_null(json, "providerMessageId", sent != nullptr ? mask.text(sent->provider_message_id) : "");
   json.member("status", log_status(view.state));

@@ -52,35 +52,41 @@ Rows PostgresSession::heads_behind_claims(Connection& c) {
   return c.query("heads_behind", p);
 }
 
-Rows PostgresSession::claim_rows(Connection& c, const ClaimRequest& request, const Params& params) {
-  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
-  if (std::chrono::steady_clock::now() >= beside_until_) {
-    Params turn;
-    turn.int4(kClaimLock).int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
-    turn.int4(kTurnWaitMax.count());
-    try {
-      return c.write_after("claim_turn", turn, once ? "claim_once" : "claim", params);
-    } catch (const LockTimeout&) {
-      beside_until_ = std::chrono::steady_clock::now() + kBesideFor;
-    }
-  }
-  return c.write(once ? "claim_beside_once" : "claim_beside", params);
-}
-
-PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request) {
+/// All for one provider, as the dispatcher asks, in a turn; else, or when the turn lasts, row by row.
+Rows PostgresSession::claim_rows(Connection& c, Instant now, const ClaimRequest& request) {
   Array tenant{Type::Int4}, quota{Type::Int4}, provider{Type::Int2}, floor{Type::Int8};
+  bool one_provider = true;
   for (const TenantShare& share : request.shares) {
     tenant.add_int4(share.tenant);
     quota.add_int4(share.quota);
     provider.add_int2(share.provider);
     floor.add_int8(floors_.floor({request.lane, request.channel, share.tenant}, request.what, now));
+    one_provider = one_provider && share.provider == request.shares.front().provider;
   }
-  Params p;
-  p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
-  p.array(tenant).array(quota).array(provider).flag(request.what == ClaimWhat::AtMostOnceOnly);
-  p.int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor);
+  const bool once = request.what == ClaimWhat::AtMostOnceOnly;
+  const auto params = [&](bool in_a_turn) {
+    Params p;
+    p.int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel)).array(tenant).array(quota);
+    in_a_turn ? p.int2(request.shares.front().provider) : p.array(provider);
+    p.flag(once).int2(kCallsPerDeliveryMax).int4(request.node).time(now).array(floor);
+    return p;
+  };
+  if (one_provider && !request.shares.empty() && std::chrono::steady_clock::now() >= beside_until_) {
+    Params turn;
+    turn.int4(kClaimLock).int2(static_cast<int>(request.lane)).int2(static_cast<int>(request.channel));
+    turn.int4(kTurnWaitMax.count());
+    try {
+      return c.write_after("claim_turn", turn, once ? "claim_once" : "claim", params(true));
+    } catch (const LockTimeout&) {
+      beside_until_ = std::chrono::steady_clock::now() + kBesideFor;
+    }
+  }
+  return c.write(once ? "claim_beside_once" : "claim_beside", params(false));
+}
+
+PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, const ClaimRequest& request) {
   const auto begun = std::chrono::steady_clock::now();
-  const Rows rows = claim_rows(c, request, p);
+  const Rows rows = claim_rows(c, now, request);
   const auto time = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun);
   for (const TenantShare& share : request.shares)
     floors_.took({request.lane, request.channel, share.tenant}, request.what, time);

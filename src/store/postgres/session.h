@@ -158,7 +158,7 @@ class PostgresSession final : public StoreSession {
     bool raced = false;  // others changed what was picked: there may be more
   };
   Rows heads_behind_claims(Connection& c);
-  Rows claim_rows(Connection& c, const ClaimRequest& request, const Params& params);
+  Rows claim_rows(Connection& c, Instant now, const ClaimRequest& request);
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 

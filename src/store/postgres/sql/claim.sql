@@ -26,19 +26,19 @@ SELECT set_config('lock_timeout', $4::int::text, true), pg_advisory_xact_lock($1
 -- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. What was picked is then reached by its ctid: joined
 -- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who has the turn locks no rows: should another
 -- verb change one in between, the conditions are seen again on its new version, and it is left out (a recheck of the ctid alone would not
--- leave it out). 2 is at-most-once; the store makes a form for those, found by an index of their own, and one for the others. The first
--- column says how many were picked.
+-- leave it out). All of them at once: one by one, each would ask for the size of the table. 2 is at-most-once; the store makes a form for
+-- those, found by an index of their own, and one for the others. The first column says how many were picked.
 -- name: claim
 WITH pick AS MATERIALIZED (
-  SELECT p.at, t.provider FROM unnest($3::int[], $4::int[], $5::smallint[], $10::bigint[]) AS t(tenant, quota, provider, floor)
+  SELECT p.at FROM unnest($3::int[], $4::int[], $10::bigint[]) AS t(tenant, quota, floor)
   CROSS JOIN LATERAL (
     SELECT q.ctid AS at FROM postrider.queue q
     WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = t.tenant AND q.position > t.floor AND q.node = 0
       AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
     ORDER BY q.position LIMIT t.quota) p),
  u AS (
-  UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
-  FROM pick WHERE q.ctid = pick.at AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
+  UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = $5::smallint, claimed_at = $9::bigint
+  WHERE q.ctid = ANY(ARRAY(SELECT at FROM pick)) AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
   RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
 SELECT picked.count, c.* FROM (SELECT count(*) FROM pick) picked LEFT JOIN (
   SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
