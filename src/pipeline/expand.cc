@@ -348,7 +348,9 @@ std::optional<ExpandStage::Late> ExpandStage::refusal(const ExpandWork& work, co
 
 // A list is looked at when its message is due, also where only the record says when that is. What is begun goes on.
 std::optional<Instant> ExpandStage::waits_until(Instant now, const ExpandWork& work, std::string_view record) const {
-  if (record.empty() || work.as_of || needs_of(work.message, parts_.rules).list.empty()) return std::nullopt;
+  if (record.empty() || work.as_of) return std::nullopt;
+  const ExpandNeeds needs = needs_of(work.message, parts_.rules);
+  if (needs.list.empty()) return std::nullopt;
   const auto due = due_by(work.message, parts_.rules, record);
   return due && *due > now ? due : std::nullopt;
 }

@@ -29,5 +29,11 @@ TEST(Reasons, WhatIsNoneIsNone) {
   for (const char* code : {"", "Expanded", "no_such_reason"}) EXPECT_FALSE(parse_reason(code)) << code;
 }
 
+TEST(Reasons, SomeSayThatAnExpansionIsTriedAgain) {
+  EXPECT_TRUE(is_failure_of_expansion(Reason::ContextFailed));
+  EXPECT_TRUE(is_failure_of_expansion(Reason::ExpansionFailed));
+  EXPECT_FALSE(is_failure_of_expansion(Reason::Expanding));
+}
+
 }  // namespace
 }  // namespace postrider

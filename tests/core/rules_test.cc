@@ -120,5 +120,14 @@ TEST(Rules, AnEmptyChainOfATenantLeavesTheCommonOneAndAnEmptyCommonOneNobody) {
   EXPECT_EQ(rules.first_provider(rules.tenants[0], Channel::Push), nullptr);
 }
 
+TEST(Rules, CategoriesThatAreExemptAreKnownByTenant) {
+  Rules rules;
+  rules.tenants = {{1, "acme", {}}, {2, "globex", {}}};
+  rules.tenants[1].exempt_categories = {"code"};
+  const ExemptCategories exempt = rules.exempt_categories();
+  EXPECT_FALSE(exempt.contains(1));
+  EXPECT_EQ(exempt.at(2), std::vector<std::string>{"code"});
+}
+
 }  // namespace
 }  // namespace postrider

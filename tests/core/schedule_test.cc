@@ -1,6 +1,7 @@
 // When a delivery is due: at a time that its message names, or by a date that the event carries.
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "core/expand.h"
 
 namespace postrider {
@@ -89,6 +90,22 @@ TEST_F(ByDate, AListIsLookedAtWhenItsMessageIsDue) {
   m.payload = R"({"checkinDate":"2026-03-15T14:00:00Z"})";
   EXPECT_EQ(needs_of(m, rules).not_before, std::nullopt) << "the record may say another date";
   EXPECT_EQ(due_by(m, rules, R"({"checkinDate":"2026-04-15T14:00:00Z"})"), parse_instant("2026-04-14T14:00:00Z"));
+}
+
+TEST_F(ByDate, WhatCannotBeReadOrBelongsToNobodyIsDueAtOnce) {
+  Message m;
+  m.tenant = 1;
+  m.tenant_name = "acme";
+  m.type = "booking.reminder";
+  const auto with = [](const std::string& more) { return R"({"checkinDate":"2026-03-15T14:00:00Z",)" + more + "}"; };
+  m.payload = with(R"("more":"")");
+  EXPECT_TRUE(due_by(m, rules, {}));
+  const std::string much(3 * kPayloadBytesMax, 'x');
+  m.payload = with("\"more\":\"" + much + "\"");
+  EXPECT_EQ(due_by(m, rules, "{\"much\":\"" + much + "\"}"), std::nullopt) << "too much together";
+  m.payload = with(R"("more":"")");
+  m.tenant = 99;
+  EXPECT_EQ(due_by(m, rules, {}), std::nullopt);
 }
 
 TEST_F(ByDate, AMessageWhoseDateIsNoneFailsAndSaysSo) {

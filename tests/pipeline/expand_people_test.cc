@@ -174,6 +174,21 @@ TEST(RefusedCheck, FindsAnAddressHoweverItIsWritten) {
   EXPECT_TRUE(refused->contains(3));
 }
 
+TEST(RefusedCheck, WhatCannotBeAskedIsAnErrorAndNotANo) {
+  Town town;
+  Claim claim;
+  claim.delivery.tenant = 1;
+  claim.delivery.recipient = "ada@example.org";
+  RefusedCheck check;
+  EXPECT_TRUE(check.among(town.session, town.now, {})->empty());
+  for (const int question : {1, 2}) {
+    town.session.question_fails = question;
+    EXPECT_FALSE(check.among(town.session, town.now, {&claim, 1})) << "question " << question;
+  }
+  EXPECT_TRUE(check.among(town.session, town.now, {&claim, 1}));
+  EXPECT_TRUE(check.among(town.session, town.now - std::chrono::hours{1}, {&claim, 1})) << "the clock was put back";
+}
+
 TEST(RefusedCheck, AsksOnceASecondWhetherThereIsAny) {
   Bench bench;
   Claim claim;
@@ -186,6 +201,50 @@ TEST(RefusedCheck, AsksOnceASecondWhetherThereIsAny) {
   ASSERT_TRUE(bench.session.suppress(bench.now, kSomebody, unwanted));
   EXPECT_TRUE(check.among(bench.session, bench.now, {&claim, 1})->empty());
   EXPECT_EQ(check.among(bench.session, bench.now + std::chrono::seconds{1}, {&claim, 1})->size(), 1U);
+}
+
+TEST(ExpandPeople, AListThatWasDueBeforeIsLookedAtAtOnce) {
+  Town town;
+  OutboxRow row;
+  row.tenant = "acme";
+  row.type = "news";
+  row.list = "club";
+  row.payload = "{}";
+  row.due_at = format_instant(town.now - minutes{30});
+  town.database->insert_outbox(row);
+  ASSERT_TRUE(town.stage.turn(town.now));
+  EXPECT_EQ(town.database->states.begin()->second.reason, Reason::Expanding);
+  town.expand();
+  EXPECT_FALSE(town.deliveries().empty());
+}
+
+TEST(ExpandPeople, AListWhoseTimeItsRecordSaysIsLookedAtThenAndReadOnToItsEnd) {
+  Town town;
+  town.fill("riders");
+  const auto trip_of = [&](const std::string& entity, Instant at) {
+    town.source.records[entity] = R"({"day":")" + format_instant(at) + "\"}";
+    OutboxRow row;
+    row.tenant = "acme";
+    row.type = "trip";
+    row.entity_id = entity;
+    row.payload = "{}";
+    town.database->insert_outbox(row);
+  };
+  const Instant begun = town.now;
+  trip_of("past", begun - minutes{5});
+  trip_of("later", begun + minutes{20});
+  town.source.records["never"] = std::string{R"({"day":"soon"})"};
+  OutboxRow broken;
+  broken.tenant = "acme";
+  broken.type = "trip";
+  broken.entity_id = "never";
+  broken.payload = "{}";
+  town.database->insert_outbox(broken);
+  town.expand();
+  EXPECT_EQ(town.database->deliveries.size(), 2 * kDeliveriesPerExpansionMax);
+  std::size_t failed = 0;
+  for (const auto& [id, state] : town.database->states) failed += state.state == MessageState::Failed ? 1 : 0;
+  EXPECT_EQ(failed, 1U) << "its record has no date";
 }
 
 TEST(ExpandPeople, AListThatEndsWithAChunkEndsThere) {

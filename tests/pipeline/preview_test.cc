@@ -181,5 +181,15 @@ TEST_F(Previewing, PartialsAreTakenFromWhatIsStored) {
   EXPECT_EQ(set.partials("other", "en-US"), nullptr);
 }
 
+TEST(Preview, TheContactOfAPastMessageIsItsOwnOrTheOneItsRouteFound) {
+  MessageView view;
+  EXPECT_EQ(contact_of(view), "");
+  view.deliveries.emplace_back();
+  view.deliveries.back().delivery.contact = "found";
+  EXPECT_EQ(contact_of(view), "found");
+  view.message.contact = "named";
+  EXPECT_EQ(contact_of(view), "named");
+}
+
 }  // namespace
 }  // namespace postrider

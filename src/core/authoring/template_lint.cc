@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/authoring/known_names.h"
 #include "core/sms_segments.h"
@@ -143,18 +144,18 @@ class Linter {
   void check_event() {
     if (!source_.active || !source_.channel || source_.type.empty()) return;
     const auto same_event = [&](const TemplateSource& each) {
-      return each.active && each.channel == source_.channel && each.type == source_.type &&
-             each.tenant == source_.tenant && each.scope_type == source_.scope_type &&
-             each.scope_id == source_.scope_id && !each.is(source_);
+      const auto event_of = [](const TemplateSource& s) {
+        return std::tie(s.channel, s.type, s.tenant, s.scope_type, s.scope_id);
+      };
+      return each.active && event_of(each) == event_of(source_) && !each.is(source_);
     };
     const auto tell = [&](const TemplateSource& other) {
       find({.kind = FindingKind::Clash,
             .file = source_.texts.empty() ? "" : source_.texts.front().origin.file,
             .text = fmt::format("{} already is the active one of {}", other.title(), source_.type)});
     };
-    for (const TemplateSource& each : set_.templates) {
-      if (&each == &source_) break;  // of two, the second is told
-      if (same_event(each)) tell(each);
+    for (const TemplateSource* each = set_.templates.data(); each != &source_; ++each) {  // of two, the second is told
+      if (same_event(*each)) tell(*each);
     }
     for (const TemplateSource& each : set_.others) {
       if (same_event(each)) tell(each);

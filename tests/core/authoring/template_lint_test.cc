@@ -81,6 +81,35 @@ TEST_F(Lint, AnEventHasOneActiveTemplate) {
   second.scope_type = "listing";
   second.scope_id = "10";
   EXPECT_TRUE(find({first, second}).empty()) << "a narrower one stands beside it";
+  second.scope_id = "11";
+  TemplateSource third = second;
+  third.key = "third";
+  third.scope_type = "gnitsil";
+  EXPECT_TRUE(find({first, second, third}).empty()) << "and so does one for another kind of thing";
+}
+
+TEST_F(Lint, TemplatesOfOtherChannelsTypesAndTenantsStandBesideIt) {
+  const TemplateSource first = entry("x");
+  TemplateSource by_sms = entry("y", Channel::Sms);
+  by_sms.key = "by-sms";
+  TemplateSource theirs = entry("z");
+  theirs.key = "theirs";
+  theirs.tenant = "emca";
+  TemplateSource of_another_type = entry("w");
+  of_another_type.key = "other";
+  of_another_type.type = "booking.gone";
+  for (const Finding& finding : find({by_sms, theirs, of_another_type, first}))
+    EXPECT_NE(finding.kind, FindingKind::Clash);
+}
+
+TEST_F(Lint, AShapeThatIsNoneWithoutAnyTextIsToldWithoutAFile) {
+  TemplateSource source = entry("x");
+  source.texts.clear();
+  source.key = "";
+  const auto findings = find({source});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, FindingKind::Shape);
+  EXPECT_EQ(findings[0].file, "");
 }
 
 TEST_F(Lint, AFallbackMakesItAWarning) {
