@@ -388,19 +388,14 @@ void ExpandStage::write(Writing& writing) {
   if (works.empty()) return;
   std::optional<Error> error = write_at_once(writing, works, chunks);
   if (!error) return;
-  const auto put_off_first = [&](std::size_t at) {
-    failed_.push_back({std::move(works[at]), Reason::ExpansionFailed, error->text});
-    writing.trouble = error;
-  };
+  const bool one_by_one = works.size() > 1 && !is_about_the_store(*error);
   for (std::size_t i = 0; i < works.size(); ++i) {
-    if (is_about_the_store(*error)) {
-      put_off_first(i);
-      for (std::size_t rest = i + 1; rest < works.size(); ++rest) begun_.push_back(std::move(works[rest]));
-      return;
-    }
-    if (works.size() > 1) error = write_at_once(writing, {&works[i], 1}, {&chunks[i], 1});
+    if (one_by_one) error = write_at_once(writing, {&works[i], 1}, {&chunks[i], 1});
     if (!error) continue;
-    put_off_first(i);
+    writing.trouble = error;
+    failed_.push_back({std::move(works[i]), Reason::ExpansionFailed, error->text});
+    if (!is_about_the_store(*error)) continue;
+    for (++i; i < works.size(); ++i) begun_.push_back(std::move(works[i]));
   }
 }
 

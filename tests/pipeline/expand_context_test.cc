@@ -177,6 +177,27 @@ TEST(ExpandContext, OneThatTheStoreRefusesHoldsUpNobodyOfThoseWrittenTogether) {
   EXPECT_EQ(r.database->deferred.size(), 1U);
 }
 
+TEST(ExpandContext, AStoreThatGoesAwayWhileTheyAreWrittenOneByOneLosesNobody) {
+  Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
+  for (const char* id : {"b0", "b1", "b2", "b3"}) {
+    r.source.records[id] = std::string{R"({"guest":")"} + id + "\"}";
+    r.insert(id);
+  }
+  r.session.refuses_chunk = [&](const ExpandChunk& chunk) {
+    const bool refused = chunk.deliveries[0].made.delivery.body == "Hi b1";
+    if (refused && r.session.steps_at_once.back() == 1) r.session.chunk_fails = Error{ErrorCode::Unavailable, "gone"};
+    return refused;
+  };
+  ASSERT_TRUE(r.stage.turn(r.now));
+  EXPECT_FALSE(r.stage.work(r.now));
+  EXPECT_EQ(r.states(), (std::vector<std::string>{"expanded", "expanding, expansion_failed, a value cannot be stored",
+                                                  "expanding, expansion_failed, gone", "expanding, expanding, "}));
+  EXPECT_TRUE(r.stage.has_begun()) << "the last one was not tried, and goes on";
+  r.session.chunk_fails.reset();
+  ASSERT_TRUE(r.stage.work(r.now));
+  EXPECT_EQ(r.states().back(), "expanded");
+}
+
 TEST(ExpandContext, PeopleThatCannotBeAskedForMakeAllWaitWhoNeedThem) {
   Records r{"SELECT id AS entity_id, guest FROM booking WHERE id = ANY(:entity_ids)"};
   r.rules.routes.front().contact_field = "token";

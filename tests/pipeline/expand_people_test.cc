@@ -221,25 +221,18 @@ TEST(ExpandPeople, AListThatWasDueBeforeIsLookedAtAtOnce) {
 TEST(ExpandPeople, AListWhoseTimeItsRecordSaysIsLookedAtThenAndReadOnToItsEnd) {
   Town town;
   town.fill("riders");
-  const auto trip_of = [&](const std::string& entity, Instant at) {
-    town.source.records[entity] = R"({"day":")" + format_instant(at) + "\"}";
+  const auto trip_on = [&](const std::string& day) {
     OutboxRow row;
     row.tenant = "acme";
     row.type = "trip";
-    row.entity_id = entity;
+    row.entity_id = "to " + day;
     row.payload = "{}";
+    town.source.records[row.entity_id] = R"({"day":")" + day + "\"}";
     town.database->insert_outbox(row);
   };
-  const Instant begun = town.now;
-  trip_of("past", begun - minutes{5});
-  trip_of("later", begun + minutes{20});
-  town.source.records["never"] = std::string{R"({"day":"soon"})"};
-  OutboxRow broken;
-  broken.tenant = "acme";
-  broken.type = "trip";
-  broken.entity_id = "never";
-  broken.payload = "{}";
-  town.database->insert_outbox(broken);
+  trip_on(format_instant(town.now - minutes{5}));
+  trip_on(format_instant(town.now + minutes{20}));
+  trip_on("soon");
   town.expand();
   EXPECT_EQ(town.database->deliveries.size(), 2 * kDeliveriesPerExpansionMax);
   std::size_t failed = 0;
