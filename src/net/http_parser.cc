@@ -61,6 +61,8 @@ class BeastParser final : public http::basic_parser<is_request> {
                       ec);
       }
     }
+    constexpr std::size_t kHeadersUsually = 8;
+    if (shared_.message.headers.empty()) shared_.message.headers.reserve(kHeadersUsually);
     shared_.message.headers.emplace_back(lower(std_view(name)), std_view(value));
   }
   void on_header_impl(error_code& ec) override {

@@ -207,7 +207,7 @@ void Dispatcher::wipe_text(Flight& flight) {
   for (std::string& secret : flight.late->secrets) wipe(secret);
 }
 
-void Dispatcher::admit(Claim claim) {
+void Dispatcher::admit(Claim&& claim) {
   Desk* desk = desk_of(claim.lease.provider);
   POSTRIDER_CHECK(desk != nullptr);
   if (stopping_) {
@@ -232,7 +232,9 @@ void Dispatcher::free_slot(std::uint32_t slot) {
   parts_.places.give_back(flight.claim.lease.provider, 1);
   limits_.let_go(flight.claim.lease.tenant);
   if (flight.late && !flight.late->may_be_kept) wipe_text(flight);
-  flight.claim = Claim{};
+  // The next claim here is written over this one; only what may be large is let go of at once.
+  Delivery& d = flight.claim.delivery;
+  for (std::string* text : {&d.subject, &d.body, &d.html}) std::string{}.swap(*text);
   flight.calling = false;
   flight.preparing = false;
   flight.late.reset();

@@ -181,7 +181,7 @@ class Dispatcher {
   void take(event::Stop stop, Moment at);
   void take(event::AbortAll abort, Moment at);
 
-  void admit(Claim claim);
+  void admit(Claim&& claim);
   void refuse(Claim claim, std::string why);
   void end_call(std::uint32_t slot, const CallEnd& end, Moment at);
   void start_calls(Moment at);

@@ -20,11 +20,14 @@ constexpr int kHeadsShare = 50;  // a look is at most this part of the time
 constexpr Duration kPollBusy = std::chrono::microseconds{250};
 // Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
 // disk and the processors stay free for those who bring it.
-constexpr std::size_t kGatherFrom = 3;    // rows at once
-constexpr std::size_t kGatherUpTo = 100;  // from here on a batch is large enough by itself
 constexpr Duration gathering(std::size_t rows) {
-  if (rows < kGatherFrom || rows >= kGatherUpTo) return Duration{};
-  return std::chrono::milliseconds{rows < 4 * kGatherFrom ? 2 : 5};
+  if (rows < 3) return Duration{};
+  if (rows < 12) return std::chrono::milliseconds{2};
+  return std::chrono::milliseconds{rows < 100 ? 5 : 0};  // a batch that is large by itself
+}
+// A stream that is this thick is taken in larger pieces.
+constexpr Duration gathering_of_outbox(std::size_t rows) {
+  return rows < 40 || rows >= 250 ? gathering(rows) : std::chrono::milliseconds{20};
 }
 constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
@@ -307,7 +310,7 @@ void Engine::run_expand(StoreSession& session) {
     if (rows > 0) last_row = now;
     hand_on(*report);
     if (last_row == now) {
-      pause(gathering(rows));
+      pause(gathering_of_outbox(rows));
       continue;
     }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);

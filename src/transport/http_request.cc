@@ -8,12 +8,16 @@
 namespace postrider::net {
 namespace {
 
+constexpr std::array<bool, 256> kTokenBytes = [] {
+  std::array<bool, 256> is{};
+  for (const char c : std::string_view{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"})
+    is.at(static_cast<unsigned char>(c)) = true;
+  return is;
+}();
+
 bool is_token(std::string_view text) {
-  const auto is_token_char = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
-  };
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return kTokenBytes[static_cast<unsigned char>(c)]; });
 }
 
 bool is_value(std::string_view text) {

@@ -13,6 +13,9 @@ constexpr int kClaimLock = 0x506f7374;
 // A turn takes milliseconds. One that lasts belongs to a node that stands still; then we claim beside it for a while.
 constexpr std::chrono::milliseconds kTurnWaitMax{250};
 constexpr std::chrono::seconds kBesideFor{10};
+// Fewer are searched for one by one. When others stand between those that were claimed, all are for a while.
+constexpr std::size_t kInARowFrom = 16;
+constexpr std::chrono::seconds kApartFor{1};
 
 void settle_called_off(Connection& c, Instant now, const Rows& gone) {
   common::Settler<Connection> settler{c, now};
@@ -23,6 +26,72 @@ void settle_called_off(Connection& c, Instant now, const Rows& gone) {
     settler.settle(common::called_off(gone.number(i, 0), static_cast<TenantId>(gone.number(i, 1)), mark));
   }
 }
+
+Claim read_lease(const Rows& rows, int row, const ClaimRequest& request, Instant now) {
+  Claim claim;
+  Lease& lease = claim.lease;
+  lease.lane = request.lane;
+  lease.channel = request.channel;
+  lease.position = rows.number(row, 1);
+  lease.id = rows.number(row, 2);
+  lease.tenant = static_cast<TenantId>(rows.number(row, 3));
+  lease.fence = rows.small(row, 4);
+  lease.attempt = rows.small(row, 5);
+  lease.provider = static_cast<ProviderId>(rows.number(row, 6));
+  lease.claimed_at = now;
+  lease.where = rows.tid(row, 9);
+  Delivery& d = claim.delivery;
+  d.lane = lease.lane;
+  d.channel = lease.channel;
+  d.tenant = lease.tenant;
+  d.guarantee = static_cast<Guarantee>(rows.number(row, 7));
+  d.expires_at = rows.optional_time(row, 8);
+  return claim;
+}
+
+// The rest of it, from the row that was written once. Columns: delivery_columns.
+void read_rest(const Rows& rows, int row, Delivery& d) {
+  d.id = rows.number(row, 0);
+  d.message = rows.number(row, 1);
+  d.message_uuid.bytes = rows.uuid(row, 2);
+  d.type = rows.text(row, 3);
+  d.origin = rows.text(row, 4);
+  d.traceparent = rows.text(row, 5);
+  d.recipient = rows.text(row, 6);
+  d.key = rows.text(row, 7);
+  d.template_key = rows.text(row, 8);
+  d.template_version = rows.small(row, 9);
+  d.warnings = rows.text(row, 10);
+  d.subject = rows.text(row, 11);
+  d.body = rows.text(row, 12);
+  d.html = rows.text(row, 13);
+  d.rendering = static_cast<Rendering>(rows.number(row, 14));
+  d.quiet = rows.text(row, 15);
+}
+
+// Those of the claims that have not got their delivery yet, in order of ids.
+class Bare {
+ public:
+  explicit Bare(std::vector<Claim>& claims) {
+    for (Claim& claim : claims) claims_.push_back(&claim);
+    std::sort(claims_.begin(), claims_.end(), [](const Claim* a, const Claim* b) { return a->lease.id < b->lease.id; });
+  }
+  [[nodiscard]] bool empty() const { return claims_.empty(); }
+  void ask(Connection& c, std::string_view statement) {
+    Array ids{Type::Int8};
+    for (const Claim* claim : claims_) ids.add_int8(claim->lease.id);
+    const Rows rows = c.query(statement, Params{}.array(ids));
+    for (int i = 0; i < rows.count(); ++i) {
+      const auto it = std::lower_bound(claims_.begin(), claims_.end(), rows.number(i, 0),
+                                       [](const Claim* claim, RowId id) { return claim->lease.id < id; });
+      if (it != claims_.end() && (*it)->lease.id == rows.number(i, 0)) read_rest(rows, i, (*it)->delivery);
+    }
+    std::erase_if(claims_, [](const Claim* claim) { return claim->delivery.id != 0; });
+  }
+
+ private:
+  std::vector<Claim*> claims_;
+};
 
 }  // namespace
 
@@ -92,14 +161,26 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
     floors_.took({request.lane, request.channel, share.tenant}, request.what, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
-  constexpr int kFrom = 1;
-  for (int i = 0; i < rows.count(); ++i) {
-    if (rows.is_null(i, kFrom)) break;  // the one row of a claim that found nothing
-    found.claims.push_back(read_claim(rows, i, kFrom, now));
-    found.claims.back().lease.where = rows.tid(i, kFrom + kClaimColumns);
-  }
+  for (int i = 0; i < rows.count(); ++i) found.claims.push_back(read_lease(rows, i, request, now));
   found.raced = !rows.empty() && rows.number(0, 0) > static_cast<std::int64_t>(found.claims.size());
+  // They are held in our name already. Whoever cannot read them has lost track of them.
+  try {
+    add_deliveries(c, found.claims);
+  } catch (const Failure& failure) {
+    throw Failure{ErrorCode::Ambiguous, failure.error().text};
+  }
   return found;
+}
+
+void PostgresSession::add_deliveries(Connection& c, std::vector<Claim>& claims) {
+  Bare bare{claims};
+  const auto now = std::chrono::steady_clock::now();
+  if (claims.size() >= kInARowFrom && now >= apart_until_) {
+    bare.ask(c, "deliveries_in_a_row");
+    if (!bare.empty()) apart_until_ = now + kApartFor;
+  }
+  if (!bare.empty()) bare.ask(c, "deliveries_by_id");
+  std::erase_if(claims, [](const Claim& claim) { return claim.delivery.id == 0; });
 }
 
 Result<std::vector<Claim>> PostgresSession::claim(Instant now, const ClaimRequest& request) {

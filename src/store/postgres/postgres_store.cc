@@ -11,7 +11,8 @@ namespace postrider::postgres {
 namespace {
 
 constexpr std::array kMigrations{postgres_sql::k_0001_first, postgres_sql::k_0002_content,
-                                 postgres_sql::k_0003_cancel_mark, postgres_sql::k_0004_outbox_one_index};
+                                 postgres_sql::k_0003_cancel_mark, postgres_sql::k_0004_outbox_one_index,
+                                 postgres_sql::k_0005_outbox_id};
 constexpr int kWanted = static_cast<int>(kMigrations.size());
 
 int found_version(Connection& c) {
@@ -49,6 +50,13 @@ PostgresStore::PostgresStore(std::string url)
   const std::string by_key = with(record, "/* held */", statements_.at("record_held_by_key"));
   statements_["record"] = with(record, "/* held */", statements_.at("record_held_by_place"));
   statements_["record_by_key"] = by_key;
+  const std::string settled = statements_.at("record_settled");
+  statements_["record_settled"] = with(settled, "/* where */", statements_.at("settled_by_place"));
+  statements_["record_settled_by_key"] = with(settled, "/* where */", statements_.at("settled_by_key"));
+  for (const std::string_view name : {"deliveries_by_id", "deliveries_in_a_row"}) {
+    std::string& statement = statements_.at(std::string{name});
+    statement = with(statement, "/* columns */", statements_.at("delivery_columns"));
+  }
   for (const std::string_view name : {"claim", "claim_beside"}) {
     const std::string either = statements_.at(std::string{name});
     constexpr std::string_view kEither = "(q.guarantee = 2) = $6::bool";

@@ -18,9 +18,67 @@ int fence_of_call(const Completion& completion) {
   return completion.attempt_fence != 0 ? completion.attempt_fence : completion.lease.fence;
 }
 
-// The columns of the one statement that ends leases.
+QueueGroup group_of(const Lease& lease) { return {lease.lane, lease.channel, lease.tenant}; }
+
+// Called, settled, and nothing more to say: what record_settled can write.
+bool is_usual(const Completion& completion) {
+  return completion.attempt && target_of(completion.verdict.state) == Target::Settled && completion.detail.empty() &&
+         fence_of_call(completion) == completion.lease.fence;
+}
+
+// The columns of the statement for those: by place, or by the keys of one group.
+class UsualRows {
+ public:
+  enum class Form : std::uint8_t { ByPlace, ByKey };
+  explicit UsualRows(Form form) : form_(form) {}
+  [[nodiscard]] bool takes(const Completion& completion) const {
+    if (!is_usual(completion) || (completion.lease.where != 0) != (form_ == Form::ByPlace)) return false;
+    return form_ == Form::ByPlace || !group || *group == group_of(completion.lease);
+  }
+  void add(const Completion& completion) {
+    const Lease& l = completion.lease;
+    const AttemptEnd& a = *completion.attempt;
+    id.add_int8(l.id);
+    fence.add_int4(l.fence);
+    state.add_int2(static_cast<int>(completion.verdict.state));
+    reason.add_int2(static_cast<int>(completion.verdict.reason));
+    outcome.add_int2(static_cast<int>(a.outcome));
+    call_reason.add_int2(static_cast<int>(a.reason));
+    started.add_time(a.started_at);
+    ended.add_time(a.ended_at);
+    message_id.add(a.provider_message_id);
+    excerpt.add(a.excerpt);
+    any_excerpt = any_excerpt || !a.excerpt.empty();
+    form_ == Form::ByPlace ? where.add_tid(l.where) : position.add_int8(l.position);
+    group = group_of(l);
+  }
+  Rows write(Connection& c, Instant now) {
+    Params p;
+    for (Array* column : {&id, &fence, &state, &reason, &outcome, &call_reason, &started, &ended, &message_id})
+      p.array(*column);
+    any_excerpt ? p.array(excerpt) : p.null();
+    p.time(now);
+    if (form_ == Form::ByPlace) return c.query("record_settled", p.array(where));
+    p.int2(static_cast<int>(group->lane)).int2(static_cast<int>(group->channel)).int4(group->tenant).array(position);
+    return c.query("record_settled_by_key", p);
+  }
+
+ private:
+  Form form_;
+  Array id{Type::Int8}, fence{Type::Int4}, state{Type::Int2}, reason{Type::Int2}, outcome{Type::Int2},
+      call_reason{Type::Int2}, started{Type::Int8}, ended{Type::Int8}, message_id{Type::Text}, excerpt{Type::Text};
+  bool any_excerpt = false;
+  Array where{Type::Tid}, position{Type::Int8};
+  std::optional<QueueGroup> group;
+};
+
+// The columns of the statement that ends any lease, with its three forms.
 class CompletionRows {
  public:
+  explicit CompletionRows(std::string_view form) : form_(form) {}
+  [[nodiscard]] bool takes(const Completion& completion) const {
+    return form_ == "record_by_key" || completion.lease.where != 0;
+  }
   void add(const Completion& completion) {
     const Lease& l = completion.lease;
     const Verdict& v = completion.verdict;
@@ -48,8 +106,7 @@ class CompletionRows {
     ended.add_time(a.ended_at);
     where.add_tid(l.where);
   }
-  /// `form`: the statement, by place or by key.
-  Rows write(Connection& c, Instant now, std::string_view form) {
+  Rows write(Connection& c, Instant now) {
     Params p;
     for (Array* column :
          {&lane,   &channel,    &tenant,  &position,    &id,      &fence, &target, &state,      &reason, &due, &attempt,
@@ -58,7 +115,7 @@ class CompletionRows {
     }
     p.time(now).array(where);
     try {
-      return c.query(form, p);
+      return c.query(form_, p);
     } catch (const Failure& failure) {
       if (failure.error().code != ErrorCode::Conflict) throw;
       return c.query("record_careful", p);
@@ -66,6 +123,7 @@ class CompletionRows {
   }
 
  private:
+  std::string_view form_;  // the statement
   Array lane{Type::Int2}, channel{Type::Int2}, tenant{Type::Int4}, position{Type::Int8}, id{Type::Int8},
       fence{Type::Int4}, target{Type::Int2}, state{Type::Int2}, reason{Type::Int2}, due{Type::Int8},
       attempt{Type::Int2}, detail{Type::Text}, called{Type::Bool}, call_fence{Type::Int4}, outcome{Type::Int2},
@@ -127,24 +185,32 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
     for (const Completion& completion : completions) {
       if (completion.rendered) common::put_rendering(c, completion.lease.id, now, *completion.rendered);
     }
-    // First where the claim saw them; what is not there, or was never claimed, by its key.
-    for (const std::string_view form : {"record", "record_by_key"}) {
-      CompletionRows columns;
+    const auto write = [&](auto columns) {
       std::vector<std::size_t> asked;
       for (const std::size_t i : order) {
-        if (answers[i] == Recorded::Applied || (form == "record" && completions[i].lease.where == 0)) continue;
+        if (answers[i] == Recorded::Applied || !columns.takes(completions[i])) continue;
         columns.add(completions[i]);
         asked.push_back(i);
       }
-      if (asked.empty()) continue;
-      const Rows applied = columns.write(c, now, form);
+      if (asked.empty()) return;
+      const Rows applied = columns.write(c, now);
       for (int i = 0; i < applied.count(); ++i) {
         const std::size_t which = asked[static_cast<std::size_t>(applied.number(i, 0) - 1)];
         answers[which] = Recorded::Applied;
         if (applied.flag(i, 2)) cancelled.push_back(completions[which].lease.id);
       }
       any_secret = any_secret || (!applied.empty() && applied.flag(0, 1));
+    };
+    // What ended as usual; then the others where the claim saw them; then what is not there, or was never claimed.
+    for (const UsualRows::Form form : {UsualRows::Form::ByPlace, UsualRows::Form::ByKey}) {
+      try {
+        write(UsualRows{form});
+      } catch (const Failure& failure) {
+        if (failure.error().code != ErrorCode::Conflict) throw;  // written before: looked at more closely below
+      }
     }
+    write(CompletionRows{"record"});
+    write(CompletionRows{"record_by_key"});
     if (any_secret) drop_secrets(c, completions, cancelled);
     if (std::all_of(answers.begin(), answers.end(), [](Recorded each) { return each == Recorded::Applied; }))
       return answers;

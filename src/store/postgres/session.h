@@ -160,11 +160,13 @@ class PostgresSession final : public StoreSession {
   Rows heads_behind_claims(Connection& c);
   Rows claim_rows(Connection& c, Instant now, const ClaimRequest& request);
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
+  void add_deliveries(Connection& c, std::vector<Claim>& claims);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   common::Floors floors_;
   OutboxFloor outbox_floor_;
   std::chrono::steady_clock::time_point beside_until_ = {};  // until then nobody's turn is waited for
+  std::chrono::steady_clock::time_point apart_until_ = {};   // until then claimed deliveries are searched for each
   Hope hope_;
   bool more_in_outbox_ = false;  // as far as the last look could see
   UsedTemplates used_;

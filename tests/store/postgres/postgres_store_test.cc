@@ -182,19 +182,20 @@ TEST_F(PostgresOutbox, MorePriorityRowsThanOneLookTakesDoNotWaitForTheOthers) {
 class PostgresClaims : public PostgresOnly {
  protected:
   RowId first = (to_us(now) / 1000 - 1'704'067'200'000) << 21U;
-  void wait_for_a_claim(int count) {
+  /// Every `step`-th of the deliveries waits; the others stand between them.
+  void wait_for_a_claim(int count, int step = 1) {
     run_sql(application.get(), "SELECT postrider.ensure_partitions(to_timestamp(1790000000))");
     const std::string ids =
         " FROM generate_series(" + std::to_string(first) + "::bigint, " + std::to_string(first + count - 1) + ") AS i";
-    run_sql(
-        application.get(),
-        "INSERT INTO postrider.delivery (id, message, uuid, tenant, template_version, channel, lane, guarantee, "
-        "type, origin, traceparent, recipient, key, template, warnings, subject, body, html) "
-        "SELECT i, i, gen_random_uuid(), 1, 1, 1, 2, 1, 't', '', '', 'ada@example.org', i::text, '', '', '', '', ''" +
-            ids);
-    run_sql(
-        application.get(),
-        "INSERT INTO postrider.queue (lane, channel, tenant, position, id, guarantee) SELECT 2, 1, 1, i, i, 1" + ids);
+    run_sql(application.get(),
+            "INSERT INTO postrider.delivery (id, message, uuid, tenant, template_version, channel, lane, guarantee, "
+            "type, origin, traceparent, recipient, key, template, warnings, subject, body, html) "
+            "SELECT i, i, gen_random_uuid(), 1, 1, 1, 2, 1, 't', '', '', 'ada@example.org', i::text, '', '', '', "
+            "'body of ' || i, ''" +
+                ids);
+    run_sql(application.get(),
+            "INSERT INTO postrider.queue (lane, channel, tenant, position, id, guarantee) SELECT 2, 1, 1, i, i, 1" +
+                ids + " WHERE (i - " + std::to_string(first) + ") % " + std::to_string(step) + " = 0");
   }
   [[nodiscard]] static ClaimRequest request(NodeId node, int quota) {
     ClaimRequest wanted;
@@ -221,6 +222,88 @@ TEST_F(PostgresClaims, NobodyWaitsForATurnThatNeverEnds) {
   EXPECT_EQ(value("SELECT count(*) FROM postrider.queue WHERE node = 3 AND fence = 1"), "20");
 }
 
+TEST_F(PostgresClaims, EveryClaimHasTheDeliveryOfItsOwnIdWhateverStandsBetweenThem) {
+  for (const int step : {1, 2, 50}) {  // one behind the other, every second one, far apart
+    wait_for_a_claim(2000, step);
+    for (const std::size_t wanted : {20U, 20U}) {
+      const auto claims = session->claim(now, request(3, static_cast<int>(wanted))).value();
+      ASSERT_EQ(claims.size(), wanted) << step;
+      for (const Claim& claim : claims) {
+        EXPECT_EQ(claim.delivery.id, claim.lease.id);
+        EXPECT_EQ(claim.delivery.message, claim.lease.id);
+        EXPECT_EQ(claim.delivery.key, std::to_string(claim.lease.id));
+        EXPECT_EQ(claim.delivery.body, "body of " + std::to_string(claim.lease.id));
+        EXPECT_EQ(claim.delivery.recipient, "ada@example.org");
+        EXPECT_EQ(claim.lease.fence, 1);
+      }
+    }
+    run_sql(application.get(), "DELETE FROM postrider.queue");
+    first += 10'000;
+  }
+}
+
+TEST_F(PostgresClaims, ARowWhoseDeliveryIsGoneIsNotHandedOut) {
+  wait_for_a_claim(40);
+  run_sql(application.get(), "DELETE FROM postrider.delivery WHERE id = " + std::to_string(first + 7));
+  EXPECT_EQ(session->claim(now, request(3, 40)).value().size(), 39U);
+}
+
+TEST_F(PostgresClaims, WhatEndsTogetherIsRecordedEachWithItsOwnWords) {
+  constexpr int kCount = 60;
+  wait_for_a_claim(kCount);
+  auto claims = session->claim(now, request(3, kCount)).value();
+  ASSERT_EQ(claims.size(), static_cast<std::size_t>(kCount));
+  std::rotate(claims.begin(), claims.begin() + 23, claims.end());
+  std::vector<Completion> done;
+  for (const Claim& claim : claims) {
+    const std::string name = std::to_string(claim.lease.id);
+    Completion completion;
+    completion.lease = claim.lease;
+    completion.verdict = {.state = DeliveryState::Delivered, .reason = Reason::AcceptedByProvider, .attempt = 1};
+    completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted,
+                                    .provider_message_id = "id of " + name,
+                                    .excerpt = claim.lease.id % 2 == 0 ? "words of " + name : "",
+                                    .started_at = now,
+                                    .ended_at = now + std::chrono::microseconds{claim.lease.id - first}};
+    done.push_back(completion);
+  }
+  done[3].verdict = {.state = DeliveryState::Retrying, .reason = Reason::RateLimited, .due_at = now, .attempt = 1};
+  done[5].lease.fence = 7;  // not this row's
+  const auto recorded = session->record(now, done);
+  ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
+  for (std::size_t i = 0; i < done.size(); ++i)
+    EXPECT_EQ((*recorded)[i], i == 5 ? Recorded::Stale : Recorded::Applied) << i;
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.settled WHERE state = 4"), "58");
+  EXPECT_EQ(value("SELECT string_agg(id::text, ',') FROM postrider.deferred"), std::to_string(done[3].lease.id));
+  EXPECT_EQ(value("SELECT string_agg(id::text, ',') FROM postrider.queue"), std::to_string(done[5].lease.id));
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.attempt WHERE seq = 0 AND node = 3 AND fence = 1 AND attempt = 1 AND "
+                  "provider_message_id = 'id of ' || delivery AND ended_at - started_at = delivery - " +
+                  std::to_string(first) +
+                  " AND excerpt = CASE WHEN delivery % 2 = 0 THEN 'words of ' || delivery ELSE '' END"),
+            "59");
+  // The same again, as by somebody whose answer was lost: nothing is there to be moved, and nothing is added.
+  const auto again = session->record(now, done);
+  ASSERT_TRUE(again.has_value()) << again.error().text;
+  EXPECT_EQ(std::count(again->begin(), again->end(), Recorded::Applied), 0);
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.attempt WHERE seq = 0"), "59");
+}
+
+TEST_F(PostgresOnly, AnIdThatTheProducerDidNotGiveIsAVersion7OfNow) {
+  const std::string hex = "replace(id::text, '-', '')";
+  run_sql(application.get(),
+          "INSERT INTO postrider.outbox (type, payload) SELECT 't', '{}' FROM generate_series(1, 5000) AS i");
+  run_sql(application.get(), "SELECT postrider.enqueue('t', '{}') FROM generate_series(1, 100) AS i");
+  EXPECT_EQ(value("SELECT count(DISTINCT id) FROM postrider.outbox"), "5100");
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox WHERE substr(" + hex + ", 13, 1) = '7' AND substr(" + hex +
+                  ", 17, 1) IN ('8', '9', 'a', 'b')"),
+            "5100");
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox WHERE abs(('x' || lpad(substr(" + hex +
+                  ", 1, 12), 16, '0'))::bit(64)::bigint - extract(epoch FROM occurred_at) * 1000) < 1000"),
+            "5100");
+  for (const char* digit : {"8", "9", "a", "b"})
+    EXPECT_NE(value("SELECT count(*) FROM postrider.outbox WHERE substr(" + hex + ", 17, 1) = '" + digit + "'"), "0");
+}
+
 /// What goes round with every batch, and those of it that name rows by their keys.
 constexpr std::array kHot{"heads",
                           "heads_behind",
@@ -228,12 +311,16 @@ constexpr std::array kHot{"heads",
                           "claim_once",
                           "claim_beside",
                           "claim_beside_once",
+                          "deliveries_by_id",
+                          "deliveries_in_a_row",
                           "release",
                           "outbox_any",
                           "outbox_take",
                           "dedup_find",
                           "expand_pick",
                           "queue_held",
+                          "record_settled",
+                          "record_settled_by_key",
                           "record",
                           "record_by_key",
                           "record_careful",

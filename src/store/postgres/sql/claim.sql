@@ -23,28 +23,22 @@ CROSS JOIN LATERAL (
 -- name: claim_turn
 SELECT set_config('lock_timeout', $4::int::text, true), pg_advisory_xact_lock($1::int, $2::smallint::int * 256 + $3::smallint::int)::text
 
--- MATERIALIZED is a fence: without it a bad plan updates more rows than LIMIT says. What was picked is then reached by its ctid: joined
--- by key, the planner, which knows no sizes here, may walk the whole queue for each row. Who has the turn locks no rows: should another
--- verb change one in between, the conditions are seen again on its new version, and it is left out (a recheck of the ctid alone would not
--- leave it out). All of them at once: one by one, each would ask for the size of the table. 2 is at-most-once; the store makes a form for
--- those, found by an index of their own, and one for the others. The first column says how many were picked.
+-- What was picked is reached by its ctid: joined by key, the planner, which knows no sizes here, may walk the whole queue for each row; and
+-- all of it at once: one by one, each would ask for the size of the table. MATERIALIZED: it is picked once, so no plan updates more rows than
+-- LIMIT says. Who has the turn locks no rows: should another verb change one in between, the conditions are seen again on its new version,
+-- and it is left out (a recheck of the ctid alone would not leave it out). 2 is at-most-once; the store makes a form for those, found by an
+-- index of their own, and one for the others. The first column says how many were picked.
 -- name: claim
-WITH pick AS MATERIALIZED (
+WITH pick AS MATERIALIZED (SELECT ARRAY(
   SELECT p.at FROM unnest($3::int[], $4::int[], $10::bigint[]) AS t(tenant, quota, floor)
   CROSS JOIN LATERAL (
     SELECT q.ctid AS at FROM postrider.queue q
     WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = t.tenant AND q.position > t.floor AND q.node = 0
       AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-    ORDER BY q.position LIMIT t.quota) p),
- u AS (
-  UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = $5::smallint, claimed_at = $9::bigint
-  WHERE q.ctid = ANY(ARRAY(SELECT at FROM pick)) AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-  RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
-SELECT picked.count, c.* FROM (SELECT count(*) FROM pick) picked LEFT JOIN (
-  SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
-    d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
-    d.rendering, d.quiet, u.place
-  FROM u JOIN postrider.delivery d ON d.id = u.id) c ON true
+    ORDER BY q.position LIMIT t.quota) p) AS places)
+UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = $5::smallint, claimed_at = $9::bigint
+WHERE q.ctid = ANY((SELECT places FROM pick)::tid[]) AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
+RETURNING (SELECT cardinality(places) FROM pick), q.position, q.id, q.tenant, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at, q.ctid
 
 -- The same without a turn, beside one that keeps it: each takes what the other did not lock.
 -- name: claim_beside
@@ -54,15 +48,26 @@ WITH pick AS MATERIALIZED (
     SELECT q.ctid AS at FROM postrider.queue q
     WHERE q.lane = $1::smallint AND q.channel = $2::smallint AND q.tenant = t.tenant AND q.position > t.floor AND q.node = 0
       AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-    ORDER BY q.position LIMIT t.quota FOR UPDATE SKIP LOCKED) p),
- u AS (
-  UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
-  FROM pick WHERE q.ctid = pick.at
-  RETURNING q.position, q.id, q.fence, q.attempt, q.provider, q.ctid AS place)
-SELECT 0::bigint, u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type,
-  d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
-    d.rendering, d.quiet, u.place
-FROM u JOIN postrider.delivery d ON d.id = u.id
+    ORDER BY q.position LIMIT t.quota FOR UPDATE SKIP LOCKED) p)
+UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
+FROM pick WHERE q.ctid = pick.at
+RETURNING 0, q.position, q.id, q.tenant, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at, q.ctid
+
+-- What was claimed, read apart from the claim: so each row is found once and joined with nothing. Ids are given in order.
+-- name: deliveries_by_id
+SELECT /* columns */ FROM postrider.delivery d WHERE d.id = ANY($1::bigint[])
+
+-- The same for ids that mostly stand one behind the other: one walk from the first to the last instead of a search for each. Of what
+-- stands between them no more is passed by than was asked for; what lies behind that is not found.
+-- name: deliveries_in_a_row
+SELECT /* columns */ FROM (
+  SELECT * FROM postrider.delivery WHERE id >= ($1::bigint[])[1] AND id <= ($1::bigint[])[cardinality($1::bigint[])]
+  ORDER BY id LIMIT 2 * cardinality($1::bigint[])) d
+WHERE d.id = ($1::bigint[])[width_bucket(d.id, $1::bigint[])]
+
+-- name: delivery_columns
+d.id, d.message, d.uuid, d.type, d.origin, d.traceparent, d.recipient, d.key, d.template, d.template_version, d.warnings, d.subject, d.body,
+  d.html, d.rendering, d.quiet
 
 -- name: release
 WITH held AS MATERIALIZED (

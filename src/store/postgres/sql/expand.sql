@@ -2,7 +2,8 @@
 SELECT 1 FROM postrider.outbox o WHERE o.position >= $1::bigint ORDER BY o.position LIMIT 1
 
 -- Taken and removed at once: nothing is gone until the transaction ends. In no order. Rows that name the priority lane overtake where they
--- stand behind $3, which is as far as was looked for them before; the others are taken from $4 on. The last column says how far it was looked now.
+-- stand behind $3, which is as far as was looked for them before; the others are taken from $4 on. They are locked and reached all at once: one by
+-- one, each would ask for the size of the table. The last column says how far it was looked now.
 -- name: outbox_take
 WITH urgent AS MATERIALIZED (
   SELECT o.ctid AS at FROM postrider.outbox o WHERE o.lane = 'priority' AND o.position >= $3::bigint
@@ -10,9 +11,8 @@ WITH urgent AS MATERIALIZED (
  others AS MATERIALIZED (
   SELECT o.ctid AS at FROM postrider.outbox o
   WHERE o.position >= $4::bigint AND (o.lane IS DISTINCT FROM 'priority' OR o.position < $3::bigint)
-  ORDER BY o.position LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED),
- pick AS (SELECT at FROM urgent UNION ALL SELECT at FROM others)
-DELETE FROM postrider.outbox o USING pick WHERE o.ctid = pick.at
+  ORDER BY o.position LIMIT $1::int - (SELECT count(*) FROM urgent) FOR UPDATE SKIP LOCKED)
+DELETE FROM postrider.outbox o WHERE o.ctid = ANY(ARRAY(SELECT at FROM urgent UNION ALL SELECT at FROM others))
 RETURNING o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
   o.schema_version, o.occurred_at, o.due_at, o.expires_at, o.source_site, o.source_instance, o.source_script, o.site_enqueued_at,

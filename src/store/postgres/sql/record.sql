@@ -1,3 +1,29 @@
+-- The usual end, and most of all that is written: called, settled, nothing more to say. Ids are given in order, so that a row finds its place
+-- in the arrays by halving. Fence and node are seen again on a version that came in between. What is not in the answer is left to the statement
+-- below. The store makes two forms: by place, where the claim saw the rows, and by the keys of one group.
+-- name: record_settled
+WITH gone AS (
+  DELETE FROM postrider.queue q
+  WHERE /* where */ AND q.node <> 0 AND q.id = ($1::bigint[])[width_bucket(q.id, $1::bigint[])]
+    AND q.fence = ($2::int[])[width_bucket(q.id, $1::bigint[])]
+  RETURNING width_bucket(q.id, $1::bigint[]) AS n, q.id, q.tenant, q.fence, q.attempt, q.node, q.provider),
+ a AS (
+  INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
+    ended_at)
+  SELECT id, fence, 0, attempt, node, provider, ($5::smallint[])[n], ($6::smallint[])[n], ($9::text[])[n],
+    CASE WHEN $10::text[] IS NULL THEN '' ELSE ($10::text[])[n] END, ($7::bigint[])[n], ($8::bigint[])[n]
+  FROM gone),
+ s AS (
+  INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
+  SELECT id, tenant, ($3::smallint[])[n], ($4::smallint[])[n], '', $11::bigint FROM gone)
+SELECT n::bigint, EXISTS (SELECT 1 FROM postrider.secret), false FROM gone
+
+-- name: settled_by_place
+q.ctid = ANY($12::tid[])
+
+-- name: settled_by_key
+q.lane = $12::smallint AND q.channel = $13::smallint AND q.tenant = $14::int AND q.position = ANY($15::bigint[])
+
 -- One statement: the queue row goes, and only what the DELETE returns leaves an attempt and a new place. target: 1 settled, 2 deferred,
 -- 3 parked; what was called off while it was held is settled where it would be deferred, and says so in the answer: as suppressed (9) by the
 -- one it is for (70 opted_out, 71 suppressed_address), else as cancelled (8). state_when_called_off() is the same in C++.
