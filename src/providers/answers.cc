@@ -87,7 +87,7 @@ Outcome outcome_of_status(const HttpReply& reply, Instant now) {
   if (reply.status / 100 == 2)
     return {.kind = OutcomeKind::Accepted,
             .reason = Reason::AcceptedByProvider,
-            .detail = fmt::format("HTTP {}", reply.status)};
+            .detail = "HTTP " + std::to_string(reply.status)};
   if (reply.status / 100 == 3)
     return made(OutcomeKind::Permanent, Reason::RequestRefused);  // Redirects are not followed.
   switch (reply.status) {

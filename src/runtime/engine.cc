@@ -23,7 +23,7 @@ constexpr Duration kPollBusy = std::chrono::microseconds{250};
 constexpr Duration gathering(std::size_t rows) {
   if (rows < 3) return Duration{};
   if (rows < 12) return std::chrono::milliseconds{2};
-  return std::chrono::milliseconds{rows < 100 ? 5 : 0};  // a batch that is large by itself
+  return std::chrono::milliseconds{rows < 350 ? 5 : 0};  // a batch that is large by itself
 }
 // A stream that is this thick is taken in larger pieces.
 constexpr Duration gathering_of_outbox(std::size_t rows) {
@@ -136,7 +136,30 @@ Result<Done> Engine::begin() {
   return Done{};
 }
 
+namespace {
+
+// Calls that ended while the dispatcher was busy are one event to it.
+void join_ends(std::vector<DispatchEvent>& events) {
+  event::Ended* last = nullptr;
+  for (DispatchEvent& event : events) {
+    auto* const ended = std::get_if<event::Ended>(&event);
+    if (ended != nullptr && last != nullptr) {
+      std::move(ended->ends.begin(), ended->ends.end(), std::back_inserter(last->ends));
+      ended->ends.clear();
+    } else {
+      last = ended;
+    }
+  }
+  std::erase_if(events, [](const DispatchEvent& event) {
+    const auto* const ended = std::get_if<event::Ended>(&event);
+    return ended != nullptr && ended->ends.empty();
+  });
+}
+
+}  // namespace
+
 void Engine::run_dispatch() {
+  Instant next_tick = {};
   Instant next_look = {};
   Instant next_heads = {};  // the next look everywhere
   Instant next_counts = {};
@@ -144,8 +167,12 @@ void Engine::run_dispatch() {
   while (!workers_stop_.load()) {
     std::vector<DispatchEvent> events = events_.take_all(std::min(kTickEvery, heads_every));
     const Instant now = clock_.steady();
+    join_ends(events);
     for (DispatchEvent& event : events) carry_out(dispatcher_->on(std::move(event), clock_.moment()));
-    carry_out(dispatcher_->on(event::Tick{}, clock_.moment()));
+    if (events.empty() || now >= next_tick) {
+      next_tick = now + kTickEvery;
+      carry_out(dispatcher_->on(event::Tick{}, clock_.moment()));
+    }
     if (parts_.roles.send && now >= next_look && !stopping_.load()) {
       next_look = now + heads_every;
       const Look look = now >= next_heads ? Look::Everywhere : Look::BehindClaims;

@@ -47,8 +47,9 @@ class UsualRows {
     started.add_time(a.started_at);
     ended.add_time(a.ended_at);
     message_id.add(a.provider_message_id);
+    if (excerpt.size() == 0) first_excerpt = a.excerpt;
+    same_excerpt = same_excerpt && a.excerpt == first_excerpt;
     excerpt.add(a.excerpt);
-    any_excerpt = any_excerpt || !a.excerpt.empty();
     form_ == Form::ByPlace ? where.add_tid(l.where) : position.add_int8(l.position);
     group = group_of(l);
   }
@@ -56,8 +57,9 @@ class UsualRows {
     Params p;
     for (Array* column : {&id, &fence, &state, &reason, &outcome, &call_reason, &started, &ended, &message_id})
       p.array(*column);
-    any_excerpt ? p.array(excerpt) : p.null();
-    p.time(now);
+    Array one{Type::Text};
+    one.add(first_excerpt);
+    p.array(same_excerpt ? one : excerpt).time(now);
     if (form_ == Form::ByPlace) return c.query("record_settled", p.array(where));
     p.int2(static_cast<int>(group->lane)).int2(static_cast<int>(group->channel)).int4(group->tenant).array(position);
     return c.query("record_settled_by_key", p);
@@ -67,7 +69,8 @@ class UsualRows {
   Form form_;
   Array id{Type::Int8}, fence{Type::Int4}, state{Type::Int2}, reason{Type::Int2}, outcome{Type::Int2},
       call_reason{Type::Int2}, started{Type::Int8}, ended{Type::Int8}, message_id{Type::Text}, excerpt{Type::Text};
-  bool any_excerpt = false;
+  std::string_view first_excerpt;
+  bool same_excerpt = true;
   Array where{Type::Tid}, position{Type::Int8};
   std::optional<QueueGroup> group;
 };

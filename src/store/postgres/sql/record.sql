@@ -1,5 +1,5 @@
 -- The usual end, and most of all that is written: called, settled, nothing more to say. Ids are given in order, so that a row finds its place
--- in the arrays by halving. Fence and node are seen again on a version that came in between. What is not in the answer is left to the statement
+-- in the arrays by halving; one excerpt stands for all where they say the same. Fence and node are seen again on a version that came in between. What is not in the answer is left to the statement
 -- below. The store makes two forms: by place, where the claim saw the rows, and by the keys of one group.
 -- name: record_settled
 WITH gone AS (
@@ -11,7 +11,7 @@ WITH gone AS (
   INSERT INTO postrider.attempt (delivery, fence, seq, attempt, node, provider, outcome, reason, provider_message_id, excerpt, started_at,
     ended_at)
   SELECT id, fence, 0, attempt, node, provider, ($5::smallint[])[n], ($6::smallint[])[n], ($9::text[])[n],
-    CASE WHEN $10::text[] IS NULL THEN '' ELSE ($10::text[])[n] END, ($7::bigint[])[n], ($8::bigint[])[n]
+    ($10::text[])[least(n, cardinality($10::text[]))], ($7::bigint[])[n], ($8::bigint[])[n]
   FROM gone),
  s AS (
   INSERT INTO postrider.settled (id, tenant, state, reason, detail, at)
