@@ -20,14 +20,15 @@ constexpr int kHeadsShare = 50;  // a look is at most this part of the time
 constexpr Duration kPollBusy = std::chrono::microseconds{250};
 // Work that comes in faster than it is written down one by one is left to gather for a moment: fewer commits, and the
 // disk and the processors stay free for those who bring it.
-constexpr Duration gathering(std::size_t rows) {
-  if (rows < 3) return Duration{};
-  if (rows < 12) return std::chrono::milliseconds{2};
-  return std::chrono::milliseconds{rows < 350 ? 5 : 0};  // a batch that is large by itself
+constexpr Duration gathering(std::size_t rows, std::size_t large) {
+  if (rows < 3 || rows >= large) return Duration{};  // a batch that is large needs no more
+  return std::chrono::milliseconds{rows < 12 ? 2 : 5};
 }
-// A stream that is this thick is taken in larger pieces.
-constexpr Duration gathering_of_outbox(std::size_t rows) {
-  return rows < 40 || rows >= 250 ? gathering(rows) : std::chrono::milliseconds{20};
+constexpr std::size_t kLargeRecord = 350;
+// Where others bring messages over their own connections, a stream that is this thick is taken in larger pieces.
+constexpr Duration gathering_of_outbox(std::size_t rows, Nodes nodes) {
+  if (nodes == Nodes::One) return gathering(rows, 100);
+  return rows < 40 ? gathering(rows, 40) : std::chrono::milliseconds{rows < 250 ? 20 : 0};
 }
 constexpr Duration kWorkEvery = std::chrono::milliseconds{50};
 constexpr Duration kPollIdle = std::chrono::milliseconds{10};
@@ -270,7 +271,7 @@ void Engine::run_records(StoreSession& session) {
         POSTRIDER_FAULT_POINT("after_record");
         if (recorded) {
           note_success();
-          if (!stopping_.load()) pause(gathering(job.record->size()));
+          if (!stopping_.load()) pause(gathering(job.record->size(), kLargeRecord));
           events_.put(event::RecordDone{std::move(*recorded)});
         } else {
           note_error("recording outcomes", recorded.error());
@@ -337,7 +338,7 @@ void Engine::run_expand(StoreSession& session) {
     if (rows > 0) last_row = now;
     hand_on(*report);
     if (last_row == now) {
-      pause(gathering_of_outbox(rows));
+      pause(gathering_of_outbox(rows, parts_.store.nodes()));
       continue;
     }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);

@@ -163,13 +163,20 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
   for (int i = 0; i < rows.count(); ++i) found.claims.push_back(read_lease(rows, i, request, now));
   found.raced = !rows.empty() && rows.number(0, 0) > static_cast<std::int64_t>(found.claims.size());
-  // They are held in our name already. Whoever cannot read them has lost track of them.
   try {
     add_deliveries(c, found.claims);
-  } catch (const Failure& failure) {
-    throw Failure{ErrorCode::Ambiguous, failure.error().text};
+  } catch (const Failure&) {
+    give_back_unread(now, found.claims);
+    throw;
   }
   return found;
+}
+
+// They are held in our name already. Whoever can neither read them nor give them back has lost track of them.
+void PostgresSession::give_back_unread(Instant now, const std::vector<Claim>& claims) {
+  std::vector<Lease> leases;
+  for (const Claim& claim : claims) leases.push_back(claim.lease);
+  if (auto given = give_back(now, leases); !given) throw Failure{ErrorCode::Ambiguous, given.error().text};
 }
 
 void PostgresSession::add_deliveries(Connection& c, std::vector<Claim>& claims) {
@@ -226,7 +233,8 @@ Result<Done> PostgresSession::give_back(Instant now, std::span<const Lease> leas
       floors_.forget({lease.lane, lease.channel, lease.tenant});
     }
     const Params held = columns.params();
-    settle_called_off(c, now, c.query("give_back_cancelled", held));
+    // The first look locks them all; a mark that was being set meanwhile is seen by the second.
+    for (int look = 0; look < 2; ++look) settle_called_off(c, now, c.query("give_back_cancelled", held));
     c.query("release", held);
     return Done{};
   });

@@ -163,7 +163,9 @@ void drop_secrets(Connection& c, std::span<const Completion> completions, const 
   if (settled.size() > 0) c.query("secret_drop_of_deliveries", Params{}.array(settled));
 }
 
-// By id, as those go who call deliveries off: two that want the same rows wait for each other, and never in a circle.
+// By id, as those go who call deliveries off: two that want the same rows wait for each other, and not in a circle.
+// Only what is recorded by place goes in the order of places; should that make a circle, PostgreSQL opens it and both
+// are tried again.
 std::vector<std::size_t> in_order_of_ids(std::span<const Completion> completions) {
   std::vector<std::size_t> order(completions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -213,7 +215,8 @@ Result<std::vector<Recorded>> PostgresSession::record(Instant now, std::span<con
       }
     }
     write(CompletionRows{"record"});
-    write(CompletionRows{"record_by_key"});
+    // Twice: a row that somebody marked while the first one waited for it has another place by then.
+    for (int look = 0; look < 2; ++look) write(CompletionRows{"record_by_key"});
     if (any_secret) drop_secrets(c, completions, cancelled);
     if (std::all_of(answers.begin(), answers.end(), [](Recorded each) { return each == Recorded::Applied; }))
       return answers;

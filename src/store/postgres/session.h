@@ -161,6 +161,7 @@ class PostgresSession final : public StoreSession {
   Rows claim_rows(Connection& c, Instant now, const ClaimRequest& request);
   Found claim_from(Connection& c, Instant now, const ClaimRequest& request);
   void add_deliveries(Connection& c, std::vector<Claim>& claims);
+  void give_back_unread(Instant now, const std::vector<Claim>& claims);
   void add_from_the_front(Connection& c, Instant now, const ClaimRequest& rest, std::vector<Claim>& claims);
 
   common::Floors floors_;

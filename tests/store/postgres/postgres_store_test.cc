@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <span>
+#include <thread>
 
 #include "store/postgres/connection.h"
 #include "store/postgres/postgres_database.h"
@@ -22,6 +23,17 @@ class PostgresOnly : public ::testing::Test {
   std::string value(const std::string& sql) {
     const PgResult rows = run_sql(application.get(), sql);
     return PQntuples(rows.get()) == 0 ? "none" : PQgetvalue(rows.get(), 0, 0);
+  }
+  /// Until one of this database's sessions waits for a lock of another.
+  void until_somebody_waits() {
+    for (int tries = 0; tries < 2000; ++tries) {
+      if (value(
+              "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = "
+              "current_database()") != "0")
+        return;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    ADD_FAILURE() << "nobody came to wait";
   }
   PostgresDatabase database;
   PgConnection application = connect_to(database.url());
@@ -246,6 +258,66 @@ TEST_F(PostgresClaims, ARowWhoseDeliveryIsGoneIsNotHandedOut) {
   wait_for_a_claim(40);
   run_sql(application.get(), "DELETE FROM postrider.delivery WHERE id = " + std::to_string(first + 7));
   EXPECT_EQ(session->claim(now, request(3, 40)).value().size(), 39U);
+}
+
+TEST_F(PostgresClaims, WhoCannotReadWhatItClaimedGivesItBack) {
+  wait_for_a_claim(20);
+  PgConnection keeper = connect_to(database.url());
+  run_sql(keeper.get(), "BEGIN");
+  run_sql(keeper.get(), "LOCK TABLE postrider.delivery IN ACCESS EXCLUSIVE MODE");
+  std::thread cancels([&] {
+    until_somebody_waits();
+    run_sql(application.get(),
+            "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database "
+            "WHERE datname = current_database())");
+  });
+  const auto claimed = session->claim(now, request(3, 20));
+  cancels.join();
+  ASSERT_FALSE(claimed.has_value());
+  EXPECT_EQ(claimed.error().code, ErrorCode::Unavailable) << claimed.error().text;
+  run_sql(keeper.get(), "COMMIT");
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue WHERE node = 0 AND attempt = 0"), "20");
+  EXPECT_EQ(session->claim(now, request(3, 20)).value().size(), 20U);
+}
+
+TEST_F(PostgresClaims, AMarkThatIsSetWhileAnUnplacedOutcomeIsWrittenIsNotMissed) {
+  wait_for_a_claim(1);
+  const auto claims = session->claim(now, request(3, 1)).value();
+  ASSERT_EQ(claims.size(), 1U);
+  Completion completion;
+  completion.lease = claims.front().lease;
+  completion.lease.where = 0;  // as of a row that was inserted already held
+  completion.verdict = {.state = DeliveryState::Retrying, .reason = Reason::RateLimited, .due_at = now, .attempt = 1};
+  completion.attempt = AttemptEnd{.outcome = OutcomeKind::Transient, .started_at = now, .ended_at = now};
+  PgConnection operators = connect_to(database.url());
+  run_sql(operators.get(), "BEGIN");
+  run_sql(operators.get(), "UPDATE postrider.queue SET cancel_reason = 70, cancel_why = 'opted out'");
+  Result<std::vector<Recorded>> recorded = Error{ErrorCode::Invalid, "not yet"};
+  std::thread writes([&] { recorded = session->record(now, std::vector{completion}); });
+  until_somebody_waits();
+  run_sql(operators.get(), "COMMIT");
+  writes.join();
+  ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
+  EXPECT_EQ(*recorded, std::vector{Recorded::Applied});
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue"), "0");
+  EXPECT_EQ(value("SELECT state FROM postrider.settled"), "9");
+}
+
+TEST_F(PostgresClaims, AMarkThatIsSetWhileItIsGivenBackIsNotMissed) {
+  wait_for_a_claim(1);
+  const auto claims = session->claim(now, request(3, 1)).value();
+  ASSERT_EQ(claims.size(), 1U);
+  PgConnection operators = connect_to(database.url());
+  run_sql(operators.get(), "BEGIN");
+  run_sql(operators.get(), "UPDATE postrider.queue SET cancel_reason = 70, cancel_why = 'opted out'");
+  Result<Done> given = Error{ErrorCode::Invalid, "not yet"};
+  std::thread gives([&] { given = session->give_back(now, std::vector{claims.front().lease}); });
+  until_somebody_waits();
+  run_sql(operators.get(), "COMMIT");
+  gives.join();
+  ASSERT_TRUE(given.has_value()) << given.error().text;
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue"), "0");
+  EXPECT_EQ(value("SELECT state FROM postrider.settled"), "9");
 }
 
 TEST_F(PostgresClaims, WhatEndsTogetherIsRecordedEachWithItsOwnWords) {
