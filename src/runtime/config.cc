@@ -346,7 +346,11 @@ std::size_t behind_quoted(std::string_view text, std::size_t at) {
     if (quote == '"' && text[i] == '\\') {
       ++i;
     } else if (text.substr(i).starts_with(end)) {
-      return i + end.size();
+      i += end.size();
+      const std::size_t most =
+          end.size() == 1 ? i : std::min(i + 2, text.size());  // three may follow one or two inside
+      while (i < most && text[i] == quote) ++i;
+      return i;
     } else if (text[i] == '\n' && end.size() == 1) {
       return i;  // never closed: the parser says so
     }
@@ -369,6 +373,21 @@ std::optional<std::size_t> line_of_foreign_letter(std::string_view text) {
     ++at;
   }
   return std::nullopt;
+}
+
+// The parser trips over such letters where it looks ahead in a malformed value. The text with ASCII in their stead
+// tells whether it is malformed; in one that is not, they stand only in quotes and comments.
+std::string without_foreign_letters(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::string plain;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x80) {
+      plain += c;
+    } else {
+      fmt::format_to(std::back_inserter(plain), "_{:02x}_", static_cast<unsigned char>(c));  // names stay apart
+    }
+  }
+  return plain;
 }
 
 std::string environment(const std::string& name) {
@@ -394,7 +413,8 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
     return Error{ErrorCode::Invalid,
                  fmt::format("{}:{}: outside of quotes and comments only ASCII letters may stand", file, *line)};
   }
-  const toml::parse_result parsed = toml::parse(text, file);
+  toml::parse_result parsed = toml::parse(without_foreign_letters(text), file);
+  if (parsed) parsed = toml::parse(text, file);
   if (!parsed) {
     return Error{ErrorCode::Invalid, fmt::format("{}:{}: {}", file, parsed.error().source().begin.line,
                                                  std::string_view{parsed.error().description()})};

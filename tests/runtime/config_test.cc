@@ -353,7 +353,8 @@ TEST(ConfigErrors, ATableWhoseNameIsNoneIsNamedWithItsLine) {
 }
 
 TEST(ConfigErrors, LettersBeyondAsciiStandOnlyInQuotesAndComments) {
-  for (const char* text : {"\nschl\xc3\xbcssel = 1", "\n[\xc2\xa0", "\n\xe2\x80\xa8", "\na = \"x\" \xff"}) {
+  for (const char* text : {"\nschl\xc3\xbcssel = 1", "\n[\xc2\xa0", "\n\xe2\x80\xa8", "\na = \"x\" \xff",
+                           "\na = {b = \"\"\"x\"\"\"\", \xc3\xbc = 1}"}) {
     const auto config = parse(text);
     ASSERT_FALSE(config) << text;
     EXPECT_TRUE(config.error().text.starts_with("postrider.toml:2: outside of quotes")) << config.error().text;
@@ -363,6 +364,18 @@ TEST(ConfigErrors, LettersBeyondAsciiStandOnlyInQuotesAndComments) {
             "e\n[engine]\nnode_name = \"M\xc3\xbcnchen \\\" \xe2\x9c\x93\"\n"));
   EXPECT_TRUE(parse("[engine]\nnode_name = '''M\xc3\xbcnchen\n\"\xc3\xa4\"''' # \xc3\xa4\n"));
   EXPECT_TRUE(parse("\xef\xbb\xbf[engine]\n"));
+  const auto names = parse("[tenants]\n\"\xc3\xa4\" = 1\n\"\xc3\xb6\" = 1\n");
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.error().text.find("redefine"), std::string::npos) << names.error().text;  // two letters, two names
+}
+
+TEST(ConfigErrors, AQuoteThatOpensNothingHidesNoLetterFromTheParser) {
+  for (const char* text : {"\na = 11epb\"\"\"b\xd2\x96", "\na = 1.\"\xd2\x96\"", "\na = x'\xd2\x96'",
+                           "\na = 1=\"\xd2\x96\"", "\na = [1=\"\xd2\x96\"]"}) {
+    const auto config = parse(text);
+    ASSERT_FALSE(config) << text;
+    EXPECT_TRUE(config.error().text.starts_with("postrider.toml:2: ")) << config.error().text;
+  }
 }
 
 TEST(ConfigErrors, ReferencesThatLeadNowhereAreFoundWithTheirPlace) {
