@@ -27,48 +27,6 @@ void settle_called_off(Connection& c, Instant now, const Rows& gone) {
   }
 }
 
-Claim read_lease(const Rows& rows, int row, const ClaimRequest& request, Instant now) {
-  Claim claim;
-  Lease& lease = claim.lease;
-  lease.lane = request.lane;
-  lease.channel = request.channel;
-  lease.position = rows.number(row, 1);
-  lease.id = rows.number(row, 2);
-  lease.tenant = static_cast<TenantId>(rows.number(row, 3));
-  lease.fence = rows.small(row, 4);
-  lease.attempt = rows.small(row, 5);
-  lease.provider = static_cast<ProviderId>(rows.number(row, 6));
-  lease.claimed_at = now;
-  lease.where = rows.tid(row, 9);
-  Delivery& d = claim.delivery;
-  d.lane = lease.lane;
-  d.channel = lease.channel;
-  d.tenant = lease.tenant;
-  d.guarantee = static_cast<Guarantee>(rows.number(row, 7));
-  d.expires_at = rows.optional_time(row, 8);
-  return claim;
-}
-
-// The rest of it, from the row that was written once. Columns: delivery_columns.
-void read_rest(const Rows& rows, int row, Delivery& d) {
-  d.id = rows.number(row, 0);
-  d.message = rows.number(row, 1);
-  d.message_uuid.bytes = rows.uuid(row, 2);
-  d.type = rows.text(row, 3);
-  d.origin = rows.text(row, 4);
-  d.traceparent = rows.text(row, 5);
-  d.recipient = rows.text(row, 6);
-  d.key = rows.text(row, 7);
-  d.template_key = rows.text(row, 8);
-  d.template_version = rows.small(row, 9);
-  d.warnings = rows.text(row, 10);
-  d.subject = rows.text(row, 11);
-  d.body = rows.text(row, 12);
-  d.html = rows.text(row, 13);
-  d.rendering = static_cast<Rendering>(rows.number(row, 14));
-  d.quiet = rows.text(row, 15);
-}
-
 // Those of the claims that have not got their delivery yet, in order of ids.
 class Bare {
  public:
@@ -84,7 +42,7 @@ class Bare {
     for (int i = 0; i < rows.count(); ++i) {
       const auto it = std::lower_bound(claims_.begin(), claims_.end(), rows.number(i, 0),
                                        [](const Claim* claim, RowId id) { return claim->lease.id < id; });
-      if (it != claims_.end() && (*it)->lease.id == rows.number(i, 0)) read_rest(rows, i, (*it)->delivery);
+      if (it != claims_.end() && (*it)->lease.id == rows.number(i, 0)) read_delivery(rows, i, 0, (*it)->delivery);
     }
     std::erase_if(claims_, [](const Claim* claim) { return claim->delivery.id != 0; });
   }
@@ -161,7 +119,11 @@ PostgresSession::Found PostgresSession::claim_from(Connection& c, Instant now, c
     floors_.took({request.lane, request.channel, share.tenant}, request.what, time);
   Found found;
   found.claims.reserve(static_cast<std::size_t>(rows.count()));
-  for (int i = 0; i < rows.count(); ++i) found.claims.push_back(read_lease(rows, i, request, now));
+  for (int i = 0; i < rows.count(); ++i) {
+    Claim& claim = found.claims.emplace_back(read_held(rows, i, 1));
+    claim.lease.claimed_at = now;
+    claim.lease.where = rows.tid(i, 1 + kHeldColumns);
+  }
   found.raced = !rows.empty() && rows.number(0, 0) > static_cast<std::int64_t>(found.claims.size());
   try {
     add_deliveries(c, found.claims);

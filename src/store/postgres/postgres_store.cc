@@ -53,7 +53,7 @@ PostgresStore::PostgresStore(std::string url)
   const std::string settled = statements_.at("record_settled");
   statements_["record_settled"] = with(settled, "/* where */", statements_.at("settled_by_place"));
   statements_["record_settled_by_key"] = with(settled, "/* where */", statements_.at("settled_by_key"));
-  for (const std::string_view name : {"deliveries_by_id", "deliveries_in_a_row"}) {
+  for (const std::string_view name : {"deliveries_by_id", "deliveries_in_a_row", "take_over"}) {
     std::string& statement = statements_.at(std::string{name});
     statement = with(statement, "/* columns */", statements_.at("delivery_columns"));
   }

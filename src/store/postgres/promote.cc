@@ -43,8 +43,11 @@ Result<std::vector<Claim>> PostgresSession::take_over(Instant now, NodeId node, 
     c.query("release_expand_of_lost");
     const Rows rows = c.write("take_over", Params{}.int4(static_cast<std::int64_t>(count_max)).int4(node));
     std::vector<Claim> claims;
-    for (int i = 0; i < rows.count(); ++i)
-      claims.push_back(read_claim(rows, i, 0, rows.optional_time(i, kClaimColumns).value_or(now)));
+    for (int i = 0; i < rows.count(); ++i) {
+      Claim& claim = claims.emplace_back(read_held(rows, i, 0));
+      claim.lease.claimed_at = rows.optional_time(i, kHeldColumns).value_or(now);
+      read_delivery(rows, i, kHeldColumns + 1, claim.delivery);
+    }
     return claims;
   });
 }

@@ -64,45 +64,43 @@ OutboxRow read_outbox_row(const Rows& rows, int row) {
   return out;
 }
 
-Delivery read_delivery(const Rows& rows, int row, int from) {
-  Delivery d;
+Claim read_held(const Rows& rows, int row, int from) {
+  Claim claim;
+  Lease& lease = claim.lease;
+  lease.lane = static_cast<Lane>(rows.number(row, from));
+  lease.channel = static_cast<Channel>(rows.number(row, from + 1));
+  lease.tenant = static_cast<TenantId>(rows.number(row, from + 2));
+  lease.position = rows.number(row, from + 3);
+  lease.id = rows.number(row, from + 4);
+  lease.fence = rows.small(row, from + 5);
+  lease.attempt = rows.small(row, from + 6);
+  lease.provider = static_cast<ProviderId>(rows.number(row, from + 7));
+  Delivery& d = claim.delivery;
+  d.lane = lease.lane;
+  d.channel = lease.channel;
+  d.tenant = lease.tenant;
+  d.guarantee = static_cast<Guarantee>(rows.number(row, from + 8));
+  d.expires_at = rows.optional_time(row, from + 9);
+  return claim;
+}
+
+void read_delivery(const Rows& rows, int row, int from, Delivery& d) {
   d.id = rows.number(row, from);
   d.message = rows.number(row, from + 1);
   d.message_uuid.bytes = rows.uuid(row, from + 2);
-  d.tenant = static_cast<TenantId>(rows.number(row, from + 3));
-  d.channel = static_cast<Channel>(rows.number(row, from + 4));
-  d.lane = static_cast<Lane>(rows.number(row, from + 5));
-  d.guarantee = static_cast<Guarantee>(rows.number(row, from + 6));
-  d.type = rows.text(row, from + 7);
-  d.origin = rows.text(row, from + 8);
-  d.traceparent = rows.text(row, from + 9);
-  d.recipient = rows.text(row, from + 10);
-  d.key = rows.text(row, from + 11);
-  d.template_key = rows.text(row, from + 12);
-  d.template_version = rows.small(row, from + 13);
-  d.expires_at = rows.optional_time(row, from + 14);
-  d.warnings = rows.text(row, from + 15);
-  d.subject = rows.text(row, from + 16);
-  d.body = rows.text(row, from + 17);
-  d.html = rows.text(row, from + 18);
-  d.rendering = static_cast<Rendering>(rows.number(row, from + 19));
-  d.quiet = rows.text(row, from + 20);
-  return d;
-}
-
-Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at) {
-  Claim claim;
-  claim.delivery = read_delivery(rows, row, from + 4);
-  claim.lease.lane = claim.delivery.lane;
-  claim.lease.channel = claim.delivery.channel;
-  claim.lease.tenant = claim.delivery.tenant;
-  claim.lease.position = rows.number(row, from);
-  claim.lease.id = claim.delivery.id;
-  claim.lease.fence = rows.small(row, from + 1);
-  claim.lease.attempt = rows.small(row, from + 2);
-  claim.lease.provider = static_cast<ProviderId>(rows.number(row, from + 3));
-  claim.lease.claimed_at = claimed_at;
-  return claim;
+  d.type = rows.text(row, from + 3);
+  d.origin = rows.text(row, from + 4);
+  d.traceparent = rows.text(row, from + 5);
+  d.recipient = rows.text(row, from + 6);
+  d.key = rows.text(row, from + 7);
+  d.template_key = rows.text(row, from + 8);
+  d.template_version = rows.small(row, from + 9);
+  d.warnings = rows.text(row, from + 10);
+  d.subject = rows.text(row, from + 11);
+  d.body = rows.text(row, from + 12);
+  d.html = rows.text(row, from + 13);
+  d.rendering = static_cast<Rendering>(rows.number(row, from + 14));
+  d.quiet = rows.text(row, from + 15);
 }
 
 namespace {

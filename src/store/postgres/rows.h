@@ -16,11 +16,12 @@ constexpr bool is_time_column(std::string OutboxRow::*column) {
 }
 OutboxRow read_outbox_row(const Rows& rows, int row);
 inline constexpr int kOutboxColumns = 33;  // that it reads
-/// Columns from `from`: id … html.
-Delivery read_delivery(const Rows& rows, int row, int from);
-/// Columns: position, fence, attempt, provider, then the delivery: so many.
-inline constexpr int kClaimColumns = 25;
-Claim read_claim(const Rows& rows, int row, int from, Instant claimed_at);
+/// A held queue row. Columns from `from`: lane, channel, tenant, position, id, fence, attempt, provider, guarantee,
+/// expires_at: so many.
+Claim read_held(const Rows& rows, int row, int from);
+inline constexpr int kHeldColumns = 10;
+/// The rest of its delivery, from the row that was written once. Columns from `from`: delivery_columns.
+void read_delivery(const Rows& rows, int row, int from, Delivery& d);
 
 /// Dedup entries in one statement; returns the keys that existed already.
 struct NewDedup {

@@ -38,7 +38,8 @@ WITH pick AS MATERIALIZED (SELECT ARRAY(
     ORDER BY q.position LIMIT t.quota) p) AS places)
 UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = $5::smallint, claimed_at = $9::bigint
 WHERE q.ctid = ANY((SELECT places FROM pick)::tid[]) AND q.node = 0 AND (q.guarantee = 2) = $6::bool AND q.attempt < $7::smallint
-RETURNING (SELECT cardinality(places) FROM pick), q.position, q.id, q.tenant, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at, q.ctid
+RETURNING (SELECT cardinality(places) FROM pick), q.lane, q.channel, q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.guarantee,
+  q.expires_at, q.ctid
 
 -- The same without a turn, beside one that keeps it: each takes what the other did not lock.
 -- name: claim_beside
@@ -51,7 +52,7 @@ WITH pick AS MATERIALIZED (
     ORDER BY q.position LIMIT t.quota FOR UPDATE SKIP LOCKED) p)
 UPDATE postrider.queue q SET node = $8::int, fence = q.fence + 1, attempt = q.attempt + 1, provider = pick.provider, claimed_at = $9::bigint
 FROM pick WHERE q.ctid = pick.at
-RETURNING 0, q.position, q.id, q.tenant, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at, q.ctid
+RETURNING 0, q.lane, q.channel, q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at, q.ctid
 
 -- What was claimed, read apart from the claim: so each row is found once and joined with nothing. Ids are given in order.
 -- name: deliveries_by_id

@@ -19,11 +19,10 @@ WITH pick AS MATERIALIZED (
   ORDER BY lane, channel, tenant, position LIMIT $1::int FOR UPDATE SKIP LOCKED),
  u AS (
   UPDATE postrider.queue q SET node = $2::int, fence = q.fence + 1 FROM pick WHERE q.ctid = pick.at
-  RETURNING q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.claimed_at)
-SELECT u.position, u.fence, u.attempt, u.provider, d.id, d.message, d.uuid, d.tenant, d.channel, d.lane, d.guarantee, d.type, d.origin,
-  d.traceparent, d.recipient, d.key, d.template, d.template_version, d.expires_at, d.warnings, d.subject, d.body, d.html,
-  d.rendering, d.quiet, u.claimed_at
-FROM u JOIN postrider.delivery d ON d.id = u.id ORDER BY d.lane, d.channel, u.tenant, u.position
+  RETURNING q.lane, q.channel, q.tenant, q.position, q.id, q.fence, q.attempt, q.provider, q.guarantee, q.expires_at,
+    q.claimed_at)
+SELECT u.*, /* columns */
+FROM u JOIN postrider.delivery d ON d.id = u.id ORDER BY u.lane, u.channel, u.tenant, u.position
 
 -- Expanding calls nobody: what a lost node had begun is simply begun again.
 -- name: release_expand_of_lost
