@@ -280,27 +280,37 @@ TEST_F(PostgresClaims, WhoCannotReadWhatItClaimedGivesItBack) {
   EXPECT_EQ(session->claim(now, request(3, 20)).value().size(), 20U);
 }
 
-TEST_F(PostgresClaims, AMarkThatIsSetWhileAnUnplacedOutcomeIsWrittenIsNotMissed) {
-  wait_for_a_claim(1);
-  const auto claims = session->claim(now, request(3, 1)).value();
-  ASSERT_EQ(claims.size(), 1U);
-  Completion completion;
-  completion.lease = claims.front().lease;
-  completion.lease.where = 0;  // as of a row that was inserted already held
-  completion.verdict = {.state = DeliveryState::Retrying, .reason = Reason::RateLimited, .due_at = now, .attempt = 1};
-  completion.attempt = AttemptEnd{.outcome = OutcomeKind::Transient, .started_at = now, .ended_at = now};
-  PgConnection operators = connect_to(database.url());
-  run_sql(operators.get(), "BEGIN");
-  run_sql(operators.get(), "UPDATE postrider.queue SET cancel_reason = 70, cancel_why = 'opted out'");
-  Result<std::vector<Recorded>> recorded = Error{ErrorCode::Invalid, "not yet"};
-  std::thread writes([&] { recorded = session->record(now, std::vector{completion}); });
-  until_somebody_waits();
-  run_sql(operators.get(), "COMMIT");
-  writes.join();
-  ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
-  EXPECT_EQ(*recorded, std::vector{Recorded::Applied});
-  EXPECT_EQ(value("SELECT count(*) FROM postrider.queue"), "0");
-  EXPECT_EQ(value("SELECT state FROM postrider.settled"), "9");
+TEST_F(PostgresClaims, AMarkThatIsSetWhileAnOutcomeIsWrittenIsNotMissed) {
+  struct Case {
+    bool placed;  // else as of a row that was inserted already held
+    DeliveryState state;
+    const char* ends_as;
+  };
+  for (const Case& each : {Case{true, DeliveryState::Retrying, "9"}, Case{false, DeliveryState::Retrying, "9"},
+                           Case{true, DeliveryState::Delivered, "4"}, Case{false, DeliveryState::Delivered, "4"}}) {
+    wait_for_a_claim(1);
+    const auto claims = session->claim(now, request(3, 1)).value();
+    ASSERT_EQ(claims.size(), 1U);
+    Completion completion;
+    completion.lease = claims.front().lease;
+    if (!each.placed) completion.lease.where = 0;
+    completion.verdict = {.state = each.state, .reason = Reason::AcceptedByProvider, .due_at = now, .attempt = 1};
+    completion.attempt = AttemptEnd{.outcome = OutcomeKind::Accepted, .started_at = now, .ended_at = now};
+    PgConnection operators = connect_to(database.url());
+    run_sql(operators.get(), "BEGIN");
+    run_sql(operators.get(), "UPDATE postrider.queue SET cancel_reason = 70, cancel_why = 'opted out'");
+    Result<std::vector<Recorded>> recorded = Error{ErrorCode::Invalid, "not yet"};
+    std::thread writes([&] { recorded = session->record(now, std::vector{completion}); });
+    until_somebody_waits();
+    run_sql(operators.get(), "COMMIT");
+    writes.join();
+    ASSERT_TRUE(recorded.has_value()) << recorded.error().text;
+    EXPECT_EQ(*recorded, std::vector{Recorded::Applied}) << each.placed << each.ends_as;
+    EXPECT_EQ(value("SELECT count(*) FROM postrider.queue"), "0");
+    EXPECT_EQ(value("SELECT state FROM postrider.settled WHERE id = " + std::to_string(first)), each.ends_as);
+    EXPECT_EQ(value("SELECT count(*) FROM postrider.attempt WHERE delivery = " + std::to_string(first)), "1");
+    first += 10'000;
+  }
 }
 
 TEST_F(PostgresClaims, AMarkThatIsSetWhileItIsGivenBackIsNotMissed) {
