@@ -80,9 +80,9 @@ struct ProviderRule {
   Channel channel = Channel::Email;
   Acceptance acceptance = Acceptance::MayReportLater;
   std::string fixed_recipient = {};  // a webhook whose URL is configured
-  int window = 1024;                 // calls claimed and not yet recorded, at most
+  int window = 2048;                 // deliveries held for it at most
   int connections = 64;
-  int ahead = 0;  // calls handed over beyond the connections, while the provider answers quickly
+  int ahead = 0;  // calls handed over beyond the connections at most, while the provider answers quickly
   std::optional<Policy> own_policy = {};  // an SMTP provider may carry its own
   Limit limit = {};
 };

@@ -264,7 +264,7 @@ void Dispatcher::start_calls(Moment at) {
   std::vector<Call> calls;
   for (auto& [id, desk] : desks_) {
     if (at.steady < desk.held_until) continue;
-    const int ahead = desk.call_time < kSlowCall ? desk.rule->ahead : 0;
+    const int ahead = desk.pace.calls_ahead(*desk.rule);
     const auto may_go = [this, ahead, &d = desk](Lane lane) {
       const auto& ready = d.ready[lane_index(lane)];
       if (ready.empty()) return false;
@@ -392,7 +392,7 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
   --desk.calling;
   if (flight.claim.lease.lane != Lane::Priority) --desk.calling_others;
   --open_calls_;
-  desk.call_time += (std::max(Duration{}, end.ended_at - end.started_at) - desk.call_time) / 16;
+  desk.pace.ended(end.ended_at - end.started_at);
   const auto* broken = std::get_if<Broken>(&end.reply);
   if (broken != nullptr && broken->by == BrokenBy::Aborted &&
       (broken->at == BrokenAt::Nothing || canary("called_given_back"))) {
@@ -499,11 +499,11 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
     parts_.places.set_open_before(id, prefetchable.begin()->first);
   }
   plan_at_most_once(desk, at_most_once, at);
+  parts_.places.resize(id, desk.pace.held_max(*desk.rule));
   // A claim for a handful of rows costs as much as one for hundreds, so a busy provider is topped up in strides: when
   // every lane that waits has room for one, else the lane that may fill least would find room for nothing. Priority
   // does not wait for that while none of it is at hand.
-  const int free = parts_.places.free(id);
-  const int stride = std::max(1, desk.rule->window / 4);
+  const int stride = std::max(1, parts_.places.size(id) / 4);
   const bool topped_up =
       parts_.places.used(id) > 0 && std::any_of(prefetchable.begin(), prefetchable.end(), [&](const auto& waiting) {
         return parts_.places.room(id, waiting.first) < stride;
@@ -513,7 +513,7 @@ void Dispatcher::plan_claims_for(Desk& desk, Moment at) {
     const bool urgent = lane == Lane::Priority && desk.ready[lane_index(lane)].empty();
     if (!topped_up || urgent) demands.push_back({lane, at.now - oldest[lane]});
   }
-  auto shares = share_lanes(demands, std::min(free, static_cast<int>(kBatchMax)));
+  auto shares = share_lanes(demands, std::min(parts_.places.free(id), static_cast<int>(kBatchMax)));
   // The least urgent lane first: it may fill the smallest part of the window, and would find that full.
   std::sort(shares.begin(), shares.end(), [](const LaneShare& a, const LaneShare& b) { return a.lane > b.lane; });
   for (const LaneShare& share : shares) {

@@ -17,6 +17,7 @@
 #include "pipeline/call_counts.h"
 #include "pipeline/late.h"
 #include "pipeline/limits.h"
+#include "pipeline/pace.h"
 #include "pipeline/places.h"
 #include "pipeline/refused.h"
 #include "ports/provider.h"
@@ -130,10 +131,6 @@ class Dispatcher {
   [[nodiscard]] int calls_open() const { return static_cast<int>(open_calls_); }
 
  private:
-  // A provider that answers within this gets calls ahead of its connections, so that none of them waits for our next
-  // turn. A slow one does not: what waits there could no longer expire or be given back.
-  static constexpr Duration kSlowCall = std::chrono::milliseconds{20};
-
   struct Flight {  // one claimed row, from its claim to its record
     Claim claim = {};
     std::uint32_t generation = 0;
@@ -145,10 +142,10 @@ class Dispatcher {
     const ProviderRule* rule = nullptr;
     const Provider* adapter = nullptr;
     std::array<std::deque<std::uint32_t>, 3> ready = {};  // slots by lane, waiting for a connection
-    int calling = 0;                 // handed to the transport: running, or ahead of a connection that becomes free
-    int calling_others = 0;          // of these, not of the priority lane
-    Duration call_time = kSlowCall;  // how long a call takes lately
-    Instant held_until = {};         // steady, as all that this machine waits for
+    int calling = 0;         // handed to the transport: running, or ahead of a connection that becomes free
+    int calling_others = 0;  // of these, not of the priority lane
+    Pace pace = {};
+    Instant held_until = {};  // steady, as all that this machine waits for
     std::map<Lane, TenantRing> rings = {};
     std::map<Lane, TenantRing> once_rings = {};  // for rows that may be called only once
     LaneWheel starts = {};

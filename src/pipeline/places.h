@@ -16,9 +16,7 @@ class Places {
  public:
   explicit Places(const Rules& rules) {
     for (const ProviderRule& provider : rules.providers) {
-      auto room = std::make_unique<Room>();
-      room->size = provider.window;
-      rooms_.emplace(provider.id, std::move(room));
+      rooms_.emplace(provider.id, std::make_unique<Room>(provider.window));
     }
   }
 
@@ -27,7 +25,7 @@ class Places {
   int reserve(ProviderId provider, int wanted, Lane lane) {
     Room* room = find(provider);
     if (room == nullptr) return 0;
-    const int limit = room->size - kept_free(room->size, lane);
+    const int limit = for_lane(*room, lane);
     int used = room->used.load(std::memory_order_relaxed);
     int granted = 0;
     do {
@@ -44,13 +42,21 @@ class Places {
   }
   [[nodiscard]] int free(ProviderId provider) const {
     const Room* room = find(provider);
-    return room == nullptr ? 0 : std::max(0, room->size - room->used.load(std::memory_order_relaxed));
+    return room == nullptr ? 0 : std::max(0, size(provider) - room->used.load(std::memory_order_relaxed));
+  }
+  /// How many there are for all lanes together: the window, unless somebody made it less. What is reserved stays so.
+  [[nodiscard]] int size(ProviderId provider) const {
+    const Room* room = find(provider);
+    return room == nullptr ? 0 : room->size.load(std::memory_order_relaxed);
+  }
+  void resize(ProviderId provider, int size) {
+    if (Room* room = find(provider)) room->size.store(std::min(size, room->window), std::memory_order_relaxed);
   }
   /// What reserve() could give this lane now.
   [[nodiscard]] int room(ProviderId provider, Lane lane) const {
     const Room* room = find(provider);
     if (room == nullptr) return 0;
-    return std::max(0, room->size - kept_free(room->size, lane) - room->used.load(std::memory_order_relaxed));
+    return std::max(0, for_lane(*room, lane) - room->used.load(std::memory_order_relaxed));
   }
   [[nodiscard]] int used(ProviderId provider) const {
     const Room* room = find(provider);
@@ -69,15 +75,18 @@ class Places {
 
  private:
   struct Room {
-    int size = 0;
+    explicit Room(int all) : window(all), size(all) {}
+    const int window;
+    std::atomic<int> size;  // at most the window
     std::atomic<int> used{0};
     std::atomic<int> open_lanes{0};  // the so many most urgent ones
   };
-  static int kept_free(int size, Lane lane) {
+  static int for_lane(const Room& room, Lane lane) {
+    const int size = room.size.load(std::memory_order_relaxed);
     switch (lane) {
-      case Lane::Priority: return 0;
-      case Lane::Standard: return size / 8;
-      case Lane::Bulk: return size / 4;
+      case Lane::Priority: return size;
+      case Lane::Standard: return size - size / 8;
+      case Lane::Bulk: return size - size / 4;
     }
     POSTRIDER_DIE("a Lane outside its enum");
   }

@@ -124,7 +124,7 @@ class ConfigReader {
       if (*acceptance == "sent") provider.acceptance = Acceptance::MayReportLater;
       if (!provider.acceptance) table.problem("acceptance", "must be sent or delivered");
     }
-    provider.window = static_cast<int>(table.number("window", 1, 65'536).value_or(1024));
+    provider.window = static_cast<int>(table.number("window", 1, 65'536).value_or(2048));
     provider.limit = read_limit(table);
     for (const SettingRule& rule : adapter->settings) read_setting(rule, table, provider.settings);
     table.finish();
@@ -484,7 +484,7 @@ Result<Rules> make_rules(const Config& config, const std::vector<Adapter>& adapt
     rule.acceptance = provider.acceptance.value_or(adapter->acceptance);
     rule.window = provider.window;
     rule.connections = endpoint.connections_max;
-    rule.ahead = rule.connections;
+    rule.ahead = 4 * rule.connections;
     rule.limit = provider.limit;
     if (rule.limit.concurrency > 0) {  // nothing waits in the transport then: it would be one call too many
       rule.connections = std::min(rule.connections, rule.limit.concurrency);

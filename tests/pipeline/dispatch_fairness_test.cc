@@ -260,11 +260,40 @@ TEST(Ahead, AProviderThatAnswersQuicklyGetsCallsBeyondItsConnections) {
   world.look_at_heads();
   world.store_answers_claims();
   EXPECT_EQ(world.calling().size(), 7U) << "nothing is known of it yet";
-  one_call_ends(world);
+  for (int i = 0; i < 40; ++i) one_call_ends(world);
   EXPECT_EQ(world.calling().size(), 15U);
   world.call_time = std::chrono::seconds{1};
   for (int i = 0; i < 9; ++i) one_call_ends(world);
   EXPECT_EQ(world.calling().size(), 7U) << "a slow one gets no more than it has connections for";
+}
+
+TEST(Ahead, NoMoreThanItTakesUntilOurNextTurn) {
+  World world{{.window = 256, .connections = 8, .ahead = 100}};
+  world.call_time = std::chrono::milliseconds{10};
+  world.queue(200);
+  world.look_at_heads();
+  world.store_answers_claims();
+  for (int i = 0; i < 100; ++i) one_call_ends(world);  // until it is known how long its calls take
+  EXPECT_GE(world.calling().size(), 7U + 3U);
+  EXPECT_LE(world.calling().size(), 7U + 4U) << "eight connections take four more within 5 ms";
+}
+
+TEST(Held, ASlowProviderHasNoMoreHeldThanItTakesInASecondButFourForEachConnection) {
+  for (const auto& [call_time, held] : {std::pair{std::chrono::milliseconds{1}, 256},
+                                        {std::chrono::milliseconds{100}, 80},
+                                        {std::chrono::milliseconds{10'000}, 32}}) {
+    World world{{.window = 256, .connections = 8}};
+    world.call_time = call_time;
+    world.queue(2'000);
+    for (int turn = 0; turn < 600; ++turn) {
+      world.look_at_heads();
+      world.store_answers_claims();
+      one_call_ends(world);
+      world.store_answers_records();
+    }
+    EXPECT_LE(world.places.used(1), held) << call_time.count() << " ms";
+    EXPECT_GE(world.places.used(1), held / 2) << call_time.count() << " ms";
+  }
 }
 
 TEST(Ahead, NoCallMayBeBegunWithoutABeatForLong) {

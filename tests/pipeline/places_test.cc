@@ -26,11 +26,27 @@ TEST(Places, AreReservedUpToTheWindowLessWhatTheLaneKeepsFree) {
   EXPECT_EQ(places.used(1), 0);
 }
 
+TEST(Places, CanBeMadeFewerAndNeverMoreThanTheWindow) {
+  Places places{one_provider(16)};
+  EXPECT_EQ(places.reserve(1, 12, Lane::Priority), 12);
+  places.resize(1, 8);
+  EXPECT_EQ(places.size(1), 8);
+  EXPECT_EQ(places.free(1), 0);
+  EXPECT_EQ(places.room(1, Lane::Priority), 0);
+  EXPECT_EQ(places.reserve(1, 1, Lane::Priority), 0);
+  places.give_back(1, 8);  // what was reserved before is still somebody's
+  EXPECT_EQ(places.free(1), 4);
+  places.resize(1, 100);
+  EXPECT_EQ(places.size(1), 16);
+}
+
 TEST(Places, AProviderThatIsNotConfiguredHasNone) {
   Places places{one_provider(16)};
   EXPECT_EQ(places.reserve(2, 1, Lane::Priority), 0);
   places.give_back(2, 1);
   places.set_open(2, true);
+  places.resize(2, 8);
+  EXPECT_EQ(places.size(2), 0);
   EXPECT_EQ(places.free(2), 0);
   EXPECT_EQ(places.room(2, Lane::Priority), 0);
   EXPECT_EQ(places.used(2), 0);
