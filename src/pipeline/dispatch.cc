@@ -296,8 +296,7 @@ bool Dispatcher::ends_before_the_call(std::uint32_t slot, Instant now) {
     return true;
   };
   // A late one-time code is worse than none.
-  const bool planted = canary("expiry_ignored") || (canary("late_expiry_ignored") && flight.late);
-  if (d.expires_at && *d.expires_at <= now && !planted) {
+  if (flight.expires_at() <= now) {
     return end({.state = DeliveryState::Expired, .reason = Reason::Expired, .attempt = attempt},
                "expired before the call");
   }
@@ -378,7 +377,8 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
   // What waits ahead of a connection must not be begun by a node that slept past its lease.
   calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout,
-                   canary("lease_ignored") ? Instant::max() : last_beat_ + kNoCallsWithoutBeatFor});
+                   canary("lease_ignored") ? Instant::max() : last_beat_ + kNoCallsWithoutBeatFor,
+                   flight.expires_at()});
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
@@ -392,7 +392,6 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
   --desk.calling;
   if (flight.claim.lease.lane != Lane::Priority) --desk.calling_others;
   --open_calls_;
-  desk.pace.ended(end.ended_at - end.started_at);
   const auto* broken = std::get_if<Broken>(&end.reply);
   if (broken != nullptr && broken->by == BrokenBy::Aborted &&
       (broken->at == BrokenAt::Nothing || canary("called_given_back"))) {
@@ -400,6 +399,7 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     free_slot(slot);
     return;
   }
+  desk.pace.ended(end.ended_at - end.started_at);
   std::optional<WipedJson> wiped;  // an answer may repeat what it was sent
   if (flight.late && !flight.late->may_be_kept) wiped.emplace();
   const Outcome outcome = flight.late && !canary("secret_in_answer")

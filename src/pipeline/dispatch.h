@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/canary.h"
 #include "base/prng.h"
 #include "core/fair_share.h"
 #include "core/rules.h"
@@ -137,6 +138,11 @@ class Dispatcher {
     bool calling = false;
     bool preparing = false;             // its text is being written
     std::optional<LateText> late = {};  // its text
+
+    [[nodiscard]] Instant expires_at() const {  // max: never
+      const bool planted = canary("expiry_ignored") || (canary("late_expiry_ignored") && late);
+      return planted ? Instant::max() : claim.delivery.expires_at.value_or(Instant::max());
+    }
   };
   struct Desk {  // one provider
     const ProviderRule* rule = nullptr;

@@ -102,8 +102,9 @@ struct Call {
   ProviderId provider = 0;
   Lane lane = Lane::Standard;
   Request request;
-  Duration timeout{};                 // from start to the complete answer, waiting for a free connection not included
-  Instant start_by = Instant::max();  // not begun later, by Clock::steady(): whoever asked may no longer hold the row
+  Duration timeout{};                   // from start to the complete answer, waiting for a free connection not included
+  Instant start_by = Instant::max();    // not begun later, by Clock::steady(): whoever asked may no longer hold the row
+  Instant expires_at = Instant::max();  // not begun from then on, by Clock::now()
 };
 struct CallEnd {
   CallId id = 0;

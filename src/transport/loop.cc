@@ -93,6 +93,7 @@ class Loop::Impl {
   void stop();
 
   void dispatch(Pool& pool);
+  [[nodiscard]] bool may_begin(const Call& call) const;
   bool is_too_late(Pool& pool, Job& job);
   void set_off(Job& job);
   void give(Job& job, Connection& connection);
@@ -219,9 +220,13 @@ void Loop::Impl::dispatch(Pool& pool) {
   }
 }
 
+bool Loop::Impl::may_begin(const Call& call) const {
+  return clock_.steady() <= call.start_by && (call.expires_at == Instant::max() || clock_.now() < call.expires_at);
+}
+
 // A call that waited here until nobody may begin it any more goes back as if it had never been started.
 bool Loop::Impl::is_too_late(Pool& pool, Job& job) {
-  if (clock_.steady() <= job.call.start_by) return false;
+  if (may_begin(job.call)) return false;
   job.started_at = clock_.now();
   pool.release(job.call.lane);
   end(pool.running(), job, not_to_be_begun());
@@ -258,7 +263,7 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
   }
   for (;;) {
     // Connecting, or being woken, took time of its own: this is the last look before anything can act.
-    if (clock_.steady() > c.job->call.start_by) {
+    if (!may_begin(c.job->call)) {
       end_running(c, not_to_be_begun());
       if (!take_another(c)) break;
       continue;

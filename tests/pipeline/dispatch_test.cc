@@ -275,6 +275,19 @@ TEST(Dispatch, ARowThatExpiredBeforeItsCallIsSettledWithoutOne) {
   EXPECT_EQ(world.used(), 0);
 }
 
+TEST(Dispatch, ACallSaysWhenItExpires) {
+  World world{{.connections = 8}};
+  const auto ids = world.queue(2);
+  const Instant expiry = world.now + seconds{2};
+  world.delivery(ids[1]).expires_at = expiry;
+  world.say_work();
+  world.store_answers_claims();
+  ASSERT_EQ(world.calls.size(), 2U);
+  EXPECT_EQ(world.calls[0].expires_at, Instant::max());
+  EXPECT_EQ(world.calls[1].expires_at, expiry)
+      << "what waits for a connection may wait past it, or the clock may be set";
+}
+
 TEST(Dispatch, ARowWhoseAddressIsSuppressedByNowIsSettledWithoutACall) {
   World world;
   const auto ids = world.queue(2);

@@ -105,7 +105,7 @@ void Network::begin(Process& from, const Key& key) {
   if (found == open_.end()) return;
   Open& open = found->second;
   // As the transport does: what could not begin in time must not begin.
-  if (from.steady() > open.call.start_by)
+  if (from.steady() > open.call.start_by || from.now() >= open.call.expires_at)
     return end(from, key, Broken{BrokenAt::Nothing, BrokenBy::Aborted, "too late"});
   const Fate fate = draw(open.call.provider);
   if (fate == Fate::Connect) return end(from, key, answer(fate, open.call.request));

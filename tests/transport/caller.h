@@ -37,6 +37,15 @@ class Caller {
     transport_->start({Call{id, 1, lane, std::move(request), timeout}});
     return id;
   }
+  CallId start_before(Instant expiry, Request request) {
+    const CallId id = ++last_;
+    transport_->start({Call{.id = id,
+                            .provider = 1,
+                            .request = std::move(request),
+                            .timeout = std::chrono::seconds{5},
+                            .expires_at = expiry}});
+    return id;
+  }
   CallId start_by(Instant latest, Request request) {
     const CallId id = ++last_;
     transport_->start({Call{id, 1, Lane::Standard, std::move(request), std::chrono::seconds{5}, latest}});

@@ -143,15 +143,18 @@ TEST(Pool, ACallThatCameTooLateIsNotBegun) {
   const auto soon = std::chrono::milliseconds{20};
   const CallId first = caller.start(to(peer));
   const CallId late = caller.start_by(caller.now() + soon, to(peer));
+  const CallId expired = caller.start_before(caller.now() + soon, to(peer));
   const CallId later = caller.start_by(caller.now() + std::chrono::hours{1}, to(peer));
   std::this_thread::sleep_for(soon * 3);
   gate.release(2);
   EXPECT_EQ(status_of(caller.wait(first).reply), 200);
-  const Reply reply = caller.wait(late).reply;
-  const auto* broken = std::get_if<Broken>(&reply);
-  ASSERT_NE(broken, nullptr);
-  EXPECT_EQ(broken->at, BrokenAt::Nothing);
-  EXPECT_EQ(broken->by, BrokenBy::Aborted);
+  for (const CallId id : {late, expired}) {
+    const Reply reply = caller.wait(id).reply;
+    const auto* broken = std::get_if<Broken>(&reply);
+    ASSERT_NE(broken, nullptr);
+    EXPECT_EQ(broken->at, BrokenAt::Nothing);
+    EXPECT_EQ(broken->by, BrokenBy::Aborted);
+  }
   EXPECT_EQ(status_of(caller.wait(later).reply), 200) << "and those behind it go on";
 }
 
