@@ -14,7 +14,7 @@ INSERT_BATCH = (f"INSERT INTO postrider.outbox (type, payload) SELECT '{content.
 def outbox_insert(bench, clients):
     """Three rates: a plain table and the outbox with no engine, in short slices by turns, because the disk's speed moves from second to second;
     then the outbox with an engine that expands and sends, between two slices of the plain table."""
-    slices, seconds = (1, 1) if bench.quick else (4, 2)
+    slices, seconds = (1, 1) if bench.quick else (8, 2)
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
         database = home.store.database
         database.query(limits.PLAIN)
@@ -30,7 +30,7 @@ def outbox_insert(bench, clients):
         around = [plain if bench.quick else rate(limits.PLAIN_INSERT)]
         engine = home.start().ready()
         time.sleep(0.2)
-        running = rate(INSERT, slices * seconds)
+        running = rate(INSERT, 1 if bench.quick else 8)
         engine.kill()
         around.append(plain if bench.quick else rate(limits.PLAIN_INSERT))
         other = max(figures["other_cpu"], meter.stop()["other_cpu"])
