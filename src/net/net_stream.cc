@@ -5,12 +5,14 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/secret_text.h"
 
@@ -45,7 +47,9 @@ struct NetStream::Tls {
 
 NetStream::NetStream(asio::io_context& io) : socket_(io) {}
 NetStream::NetStream(TcpSocket socket) : socket_(std::move(socket)) {}
-NetStream::~NetStream() = default;
+NetStream::~NetStream() {
+  if (detached_ >= 0) ::close(detached_);
+}
 
 IoAwaitable NetStream::read_some(asio::mutable_buffer buffer) {
   if (tls_) return tls_->stream.async_read_some(buffer, kToken);
@@ -57,6 +61,18 @@ IoAwaitable NetStream::write_some(std::array<asio::const_buffer, 2> buffers) {
   return socket_.async_write_some(buffers, kToken);
 }
 
+int NetStream::detach(error_code& error) {
+  const int handle = socket_.release(error);
+  if (!error) detached_ = handle;
+  return detached_;
+}
+
+std::size_t NetStream::read_now(asio::mutable_buffer buffer, error_code& error) {
+  const ssize_t came = ::recv(handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  error = came < 0 ? error_code{errno, boost::system::system_category()} : error_code{};
+  return came < 0 ? 0 : static_cast<std::size_t>(came);
+}
+
 std::size_t NetStream::write_now(const std::array<asio::const_buffer, 2>& buffers, error_code& error) {
   std::array<iovec, 2> parts{};
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -65,7 +81,7 @@ std::size_t NetStream::write_now(const std::array<asio::const_buffer, 2>& buffer
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  const ssize_t went = ::sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t went = ::sendmsg(handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   error = went < 0 ? error_code{errno, boost::system::system_category()} : error_code{};
   return went < 0 ? 0 : static_cast<std::size_t>(went);
 }
@@ -94,15 +110,16 @@ bool NetStream::is_quiet() {
     return false;
   }
   char byte = 0;
-  const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t got = ::recv(handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void NetStream::send_last(std::string_view text) {
-  (void)::send(socket_.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  (void)::send(handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void NetStream::close() {
+  if (detached_ >= 0) ::close(std::exchange(detached_, -1));
   error_code ignored;
   socket_.close(ignored);
 }

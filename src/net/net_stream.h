@@ -49,8 +49,12 @@ class NetStream {
   [[nodiscard]] bool is_tls() const { return tls_ != nullptr; }
   IoAwaitable read_some(asio::mutable_buffer buffer);
   IoAwaitable write_some(std::array<asio::const_buffer, 2> buffers);
-  /// At once, without waiting, and not under TLS: how much went.
+  /// Takes the socket out of Asio's loop, for somebody who watches it himself; not under TLS. From then on only what
+  /// does not wait may be called: read_now, write_now, is_quiet, send_last, close. The handle stays ours.
+  int detach(error_code& error);
+  /// At once, without waiting, and not under TLS: how much went or came. Nothing came and no error: the peer closed.
   std::size_t write_now(const std::array<asio::const_buffer, 2>& buffers, error_code& error);
+  std::size_t read_now(asio::mutable_buffer buffer, error_code& error);
   /// Ends when something can be read (or the peer closed), or when the socket is cancelled.
   Awaitable<std::tuple<error_code>> wait_readable();
   /// Client: the certificate must be valid for `host`. The text is empty on success and says what failed otherwise.
@@ -63,7 +67,10 @@ class NetStream {
 
  private:
   struct Tls;
+  int handle() { return detached_ >= 0 ? detached_ : socket_.native_handle(); }
+
   TcpSocket socket_;
+  int detached_ = -1;
   std::unique_ptr<Tls> tls_;
 };
 

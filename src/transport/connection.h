@@ -24,6 +24,15 @@ struct MailSession {
   bool auth_login = false;
 };
 
+/// How far the one HTTP request on a connection has got.
+struct HttpProgress {
+  BrokenAt sent = BrokenAt::Nothing;  // Whole: all of it was given to the kernel
+  bool sending_failed = false;        // no more of it will be
+  std::string send_error = {};
+  BodyExpected body = BodyExpected::Yes;
+  int interim_left = 16;  // answers of 1xx that are still put up with
+};
+
 struct Connection : std::enable_shared_from_this<Connection> {
   Connection(asio::io_context& io, Pool& of, Target to)
       : pool(of),
@@ -51,11 +60,16 @@ struct Connection : std::enable_shared_from_this<Connection> {
   asio::steady_timer event;  // waited on for things that are no socket: a lookup
   ReadBuffer in;
   HttpParser parser;
+  HttpProgress http;
   MailSession mail;
   Job* job = nullptr;  // null: idle
   std::optional<BrokenBy> killed_by;
-  bool used = false;    // it has carried an answer: it may have been closed since
-  bool closed = false;  // no longer counted as open
+  bool used = false;         // it has carried an answer: it may have been closed since
+  bool closed = false;       // no longer counted as open
+  bool watched = false;      // plain HTTP: its socket is watched by the loop itself, no coroutine waits for answers
+  bool peer_closed = false;  // watched: nothing will come behind what can be read now
+  bool exchanging = false;   // watched: its call has been begun
+  bool given_up = false;     // watched: to be left by its coroutine
   Steady::time_point idle_since{};
   Steady::time_point attempt_until = Steady::time_point::max();  // of connecting to one of several addresses
 };
@@ -78,7 +92,11 @@ inline Broken broken(const Connection& connection, BrokenAt at, BrokenBy by, std
           *connection.killed_by == BrokenBy::Timeout ? "no complete answer in time" : "stopped"};
 }
 
+/// Under TLS.
 Awaitable<Exchange> http_exchange(Connection& connection, Job& job);
+/// On a detached stream, without waiting: what the call came to; empty while the socket has to become ready once more.
+std::optional<Exchange> begin_exchange(Connection& connection, Job& job);
+std::optional<Exchange> continue_exchange(Connection& connection, Job& job);
 Awaitable<Exchange> mail_exchange(Connection& connection, Job& job);
 
 }  // namespace postrider::net

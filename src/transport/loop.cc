@@ -14,6 +14,7 @@
 #include "transport/connect.h"
 #include "transport/http_request.h"
 #include "transport/smtp_text.h"
+#include "transport/watch.h"
 
 namespace postrider::net {
 namespace {
@@ -69,7 +70,11 @@ Result<Done> prepare(Job& job, Pool& pool) {
 class Loop::Impl {
  public:
   Impl(std::map<ProviderId, Endpoint> endpoints, Transport::Sink sink, const Clock& clock, Lookup lookup)
-      : sink_(std::move(sink)), clock_(clock), hosts_(io_, std::move(lookup)), reap_timer_(io_) {
+      : sink_(std::move(sink)),
+        clock_(clock),
+        hosts_(io_, std::move(lookup)),
+        watch_(io_, [this](Connection& connection) { ready(connection); }),
+        reap_timer_(io_) {
     for (auto& [id, endpoint] : endpoints) pools_.emplace(id, std::make_unique<Pool>(id, std::move(endpoint)));
     thread_ = std::thread{[this] {
       name_thread("transport");
@@ -99,7 +104,14 @@ class Loop::Impl {
   void give(Job& job, Connection& connection);
   void spawn(Pool& pool, Job& job);
   Awaitable<void> run(std::shared_ptr<Connection> connection);
+  Awaitable<void> run_watched(Connection& connection);
   Awaitable<void> park(Connection& connection);
+  void wake(Connection& connection);
+  void go_on(Connection& connection);
+  void ready(Connection& connection);
+  bool finish(Connection& connection, Exchange exchange);
+  void rest(Connection& connection);
+  static void give_up(Connection& connection);
   bool take_another(Connection& connection);
   void leave(Connection& connection);
   void close(Connection& connection);
@@ -118,6 +130,7 @@ class Loop::Impl {
   std::unordered_map<CallId, Jobs::iterator> jobs_;  // waiting and running
   std::unordered_set<Connection*> connections_;
   Hosts hosts_;
+  Watch watch_;
   asio::steady_timer reap_timer_;
   bool reaping_ = false;
   bool stopping_ = false;
@@ -200,6 +213,7 @@ void Loop::Impl::stop() {
   for (const CallId id : ids) abort(id);
   for (Connection* connection : connections_) connection->kill(BrokenBy::Aborted);
   reap_timer_.cancel();
+  watch_.stop();
   work_.reset();  // The loop ends when the last coroutine has.
 }
 
@@ -209,8 +223,7 @@ void Loop::Impl::dispatch(Pool& pool) {
     set_off(*job);
     if (Connection* idle = pool.take_idle(job->target->key)) {
       give(*job, *idle);
-      error_code ignored;
-      idle->stream.socket().cancel(ignored);  // Wakes it.
+      wake(*idle);
       continue;
     }
     if (pool.open >= pool.connections_max()) {
@@ -261,6 +274,10 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
     end_running(c, std::move(*failed));
     co_return leave(c);
   }
+  if (c.target.protocol == Protocol::Http) {
+    co_await run_watched(c);
+    co_return leave(c);
+  }
   for (;;) {
     // Connecting, or being woken, took time of its own: this is the last look before anything can act.
     if (!may_begin(c.job->call)) {
@@ -285,13 +302,92 @@ Awaitable<void> Loop::Impl::run(std::shared_ptr<Connection> connection) {
   leave(c);
 }
 
+// Whoever takes one looks whether it may still be begun.
 bool Loop::Impl::take_another(Connection& c) {
   Job* next = c.pool.take_next_for(c.target.key);
-  while (next != nullptr && is_too_late(c.pool, *next)) next = c.pool.take_next_for(c.target.key);
   if (next == nullptr) return false;
   set_off(*next);
   give(*next, c);
   return true;
+}
+
+// Plain HTTP, which is most of it: calls follow each other in ready() without a coroutine; this one only waits until
+// the connection is not to be used any more.
+Awaitable<void> Loop::Impl::run_watched(Connection& c) {
+  if (const error_code error = watch_.add(c)) {
+    end_running(c, Broken{BrokenAt::Nothing, BrokenBy::Connect, error.message()});
+    co_return;
+  }
+  c.event.expires_at(Steady::time_point::max());
+  go_on(c);
+  while (!c.given_up && !c.killed_by && !c.closed) (void)co_await c.event.async_wait(kToken);
+  if (!c.exchanging) co_return;
+  // Killed in the middle of it.
+  const Job& job = *c.job;
+  const BrokenAt at = c.http.sent != BrokenAt::Nothing || job.written == 0 ? c.http.sent : BrokenAt::Partly;
+  end_running(c, broken(c, at, BrokenBy::Reset, {}));
+}
+
+// Begins the call that the connection was given, and the next ones while they end at once.
+void Loop::Impl::go_on(Connection& c) {
+  do {
+    // Connecting, or being woken, took time of its own: this is the last look before anything can act.
+    if (!may_begin(c.job->call)) {
+      end_running(c, not_to_be_begun());
+      continue;
+    }
+    c.exchanging = true;
+    auto ended = begin_exchange(c, *c.job);
+    if (!ended) return;
+    if (!finish(c, std::move(*ended))) return give_up(c);
+  } while (take_another(c));
+  rest(c);
+}
+
+// Something came, or there is room to send more. If nobody asked for anything, the peer has closed or spoken unasked:
+// both end the connection.
+void Loop::Impl::ready(Connection& c) {
+  if (c.closed || c.given_up || c.killed_by) return;
+  if (!c.exchanging) {
+    if (!c.stream.is_quiet()) give_up(c);
+    return;
+  }
+  auto ended = continue_exchange(c, *c.job);
+  if (!ended) return;
+  if (!finish(c, std::move(*ended)) || c.peer_closed) return give_up(c);
+  // Nothing was behind the answer when it was read; only a wait leaves time for the peer to say or close something.
+  take_another(c) ? go_on(c) : rest(c);
+}
+
+// Whether the connection may be used for another call.
+bool Loop::Impl::finish(Connection& c, Exchange exchange) {
+  c.exchanging = false;
+  if (exchange.then == Exchange::Then::RepeatFresh && !c.job->retried) {
+    c.job->retried = true;  // it stays the connection's, and goes on with a fresh one
+    return false;
+  }
+  end_running(c, std::move(exchange.reply));
+  c.used = true;
+  return exchange.then == Exchange::Then::Keep && !c.killed_by && !stopping_;
+}
+
+void Loop::Impl::rest(Connection& c) {
+  c.idle_since = Steady::now();
+  c.pool.put_idle(c);
+  dispatch(c.pool);  // Somebody else's target may have waited for this place.
+}
+
+void Loop::Impl::give_up(Connection& c) {
+  c.given_up = true;
+  c.pool.forget_idle(c);
+  c.event.cancel();
+}
+
+// An idle connection was given a call.
+void Loop::Impl::wake(Connection& c) {
+  if (c.watched) return c.stream.is_quiet() ? go_on(c) : give_up(c);
+  error_code ignored;
+  c.stream.socket().cancel(ignored);
 }
 
 // Idle until dispatch() gives it a call and cancels the wait. If anything can be read meanwhile, the peer has closed or
@@ -321,6 +417,7 @@ void Loop::Impl::close(Connection& c) {
   c.pool.forget_idle(c);
   if (c.mail.ready && !c.killed_by && !c.stream.is_tls()) c.stream.send_last("QUIT\r\n");
   c.stream.close();
+  c.event.cancel();
   connections_.erase(&c);
   --c.pool.open;
 }
