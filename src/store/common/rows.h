@@ -50,6 +50,8 @@ class Settler {
  public:
   Settler(Connection& c, Instant now) : c_(c), now_(now), secrets_(c.use("secret_any").any()) {}
   void settle(const Settling& end);
+  /// The second half of settle(), for a row that was written otherwise.
+  void erase_secret(RowId delivery);
 
  private:
   Connection& c_;
@@ -251,8 +253,13 @@ bool drop_waiting(Connection& c, const QueueGroup& group, RowId id) {
 template <class Connection>
 void Settler<Connection>::settle(const Settling& end) {
   c_.use("settled_add").run(end.id, end.tenant, end.state, end.reason, end.detail, now_);
+  erase_secret(end.id);
+}
+
+template <class Connection>
+void Settler<Connection>::erase_secret(RowId delivery) {
   if (!secrets_) return;
-  if (const auto message = c_.use("message_of_delivery").integer(end.id)) c_.use("secret_drop_if_done").run(*message);
+  if (const auto message = c_.use("message_of_delivery").integer(delivery)) c_.use("secret_drop_if_done").run(*message);
 }
 
 }  // namespace postrider::common
