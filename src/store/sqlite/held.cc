@@ -41,7 +41,7 @@ class Walk {
     }
   }
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  std::vector<std::optional<HeldRow>> held() && { return std::move(held_); }
+  EndedLeases ended() && { return {std::move(held_), std::move(order_)}; }
 
  private:
   [[nodiscard]] const Lease& lease(std::size_t place) const { return completions_[order_[place]].lease; }
@@ -107,7 +107,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<std::optional<HeldRow>> end_leases(Connection& c, std::span<const Completion> completions) {
+EndedLeases end_leases(Connection& c, std::span<const Completion> completions) {
   Walk walk{c, completions};
   walk.go();
   Statement& drop = c.use("queue_drop_run");
@@ -117,7 +117,7 @@ std::vector<std::optional<HeldRow>> end_leases(Connection& c, std::span<const Co
     if (drop.run(l.lane, l.channel, l.tenant, l.position, run.last->position) != run.count)
       fail_corrupt("a queue whose rows change while they are counted");
   }
-  return std::move(walk).held();
+  return std::move(walk).ended();
 }
 
 }  // namespace postrider::sqlite

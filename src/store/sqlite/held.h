@@ -18,8 +18,13 @@ struct HeldRow {
   std::optional<CancelMark> mark = {};
 };
 
-/// Takes the rows of these leases out of the queue: for each lease, in their order, the row that it held; empty where
-/// it was lost before. Of two that name the same row under the same fence the first one has it.
-std::vector<std::optional<HeldRow>> end_leases(Connection& c, std::span<const Completion> completions);
+struct EndedLeases {
+  std::vector<std::optional<HeldRow>> rows = {};  // for each lease the row that it held; empty: it was lost before
+  std::vector<std::size_t> order = {};            // of the leases, as their rows stand in the queue
+};
+
+/// Takes the rows of these leases out of the queue. Of two that name the same row under the same fence the first one
+/// has it.
+EndedLeases end_leases(Connection& c, std::span<const Completion> completions);
 
 }  // namespace postrider::sqlite

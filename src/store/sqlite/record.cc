@@ -124,10 +124,13 @@ Result<std::vector<Recorded>> SqliteSession::record(Instant now, std::span<const
   }
   return writer_.transact([&](Connection& c) {
     Recorder recorder{c, now};
-    std::vector<Recorded> answers;
-    answers.reserve(completions.size());
-    const std::vector<std::optional<HeldRow>> held = end_leases(c, completions);
-    for (std::size_t i = 0; i < completions.size(); ++i) answers.push_back(recorder.record(completions[i], held[i]));
+    EndedLeases ended = end_leases(c, completions);
+    // Where every lease was held no two are about the same delivery, and rows are written cheapest in the order of
+    // their keys. Late answers are noted in the order in which they came.
+    if (!std::all_of(ended.rows.begin(), ended.rows.end(), [](const auto& row) { return row.has_value(); }))
+      std::sort(ended.order.begin(), ended.order.end());
+    std::vector<Recorded> answers(completions.size());
+    for (const std::size_t i : ended.order) answers[i] = recorder.record(completions[i], ended.rows[i]);
     recorder.finish();
     POSTRIDER_FAULT_POINT("in_record");
     return answers;
