@@ -194,7 +194,7 @@ class Connection {
   std::map<std::string, std::unique_ptr<Statement>, std::less<>> statements_;
 };
 
-/// Rows in one INSERT of the form `<name>_many`: half of a row's cost is that of its statement.
+/// Rows in one INSERT of the form `<name>_many`: a third of a row's cost is that of its statement.
 inline constexpr std::size_t kRowsAtOnce = 16;
 
 struct InsertNames {
