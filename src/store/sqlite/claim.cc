@@ -29,7 +29,7 @@ void claim_share(Connection& c, Instant now, const ClaimRequest& request, const 
       lease.attempt = rows.number<int>(2) + 1;
       lease.provider = share.provider;
       lease.claimed_at = now;
-      claim.delivery = common::read_delivery(rows, 3);
+      common::read_delivery(rows, 3, claim.delivery);
       lease.id = claim.delivery.id;
     }
   }

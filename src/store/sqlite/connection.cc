@@ -17,6 +17,15 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kForeignWriterWaitMax{5000};
 
+// An INSERT of one row, whose parameters have no numbers, with its row repeated.
+std::string many_rows(const std::string& one) {
+  const std::size_t begin = one.find('(', one.find("VALUES"));
+  const std::string row = one.substr(begin, one.find(')', begin) + 1 - begin);
+  std::string rows = row;
+  for (std::size_t i = 1; i < kRowsAtOnce; ++i) rows += ", " + row;
+  return with(one, row, rows);
+}
+
 const Statements& statements() {
   static const Statements all = [] {
     const std::array<std::string_view, 11> files{sqlite_sql::k_intake,    sqlite_sql::k_expand,  sqlite_sql::k_claim,
@@ -30,6 +39,7 @@ const Statements& statements() {
       const std::string once = with(either, "guarantee = 2) = ?4", "guarantee = 2) AND ?4");
       read[name + "_once"] = with(once, "/* index */", "INDEXED BY postrider_queue_once");
     }
+    for (const std::string name : {"attempt_add", "settled_add"}) read[name + "_many"] = many_rows(read.at(name));
     return read;
   }();
   return all;
@@ -109,12 +119,14 @@ bool Rows::is_null(int column) const { return sqlite3_column_type(statement_.han
 std::int64_t Rows::integer(int column) const { return sqlite3_column_int64(statement_.handle_, column); }
 
 std::string Rows::text(int column) const {
+  const int size = sqlite3_column_bytes(statement_.handle_, column);
+  if (size == 0) return {};  // most texts of most rows
   // A blob is taken as it is: asking for its text would reread its bytes in the database's own encoding.
   const bool is_blob = sqlite3_column_type(statement_.handle_, column) == SQLITE_BLOB;
   const void* data = is_blob ? sqlite3_column_blob(statement_.handle_, column)
                              : static_cast<const void*>(sqlite3_column_text(statement_.handle_, column));
   if (data == nullptr) return {};
-  return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_.handle_, column))};
+  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
 }
 
 std::optional<Instant> Rows::maybe_instant(int column) const {

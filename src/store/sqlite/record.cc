@@ -2,61 +2,74 @@
 
 #include "base/fault.h"
 #include "store/common/call_off.h"
+#include "store/sqlite/held.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
 namespace postrider::sqlite {
 namespace {
 
+// Attempts and settled rows are gathered and written several at a time.
 class Recorder {
  public:
-  Recorder(Connection& c, Instant now)
-      : c_(c),
-        now_(now),
-        settler_(c, now),
-        held_(c.use("queue_held")),
-        drop_(c.use("queue_drop")),
-        attempt_(c.use("attempt_add")) {}
+  Recorder(Connection& c, Instant now) : c_(c), now_(now), settler_(c, now) {
+    attempts_.reserve(kRowsAtOnce);
+    settled_.reserve(kRowsAtOnce);
+  }
 
-  Recorded record(const Completion& completion) {
-    if (!end_lease(completion)) {
+  /// `held` has to stay where it is until finish().
+  Recorded record(const Completion& completion, const std::optional<HeldRow>& held) {
+    if (!held) {
+      finish();  // what came before in the same batch may be about the same delivery
       note_late(completion);
       return Recorded::Stale;
     }
-    move_on(completion);
+    if (completion.rendered) common::put_rendering(c_, completion.lease.id, now_, *completion.rendered);
+    if (completion.attempt) {
+      attempts_.push_back({&completion, &*held});
+      if (attempts_.size() == kRowsAtOnce) write_attempts();
+    }
+    move_on(completion, held->mark);
     return Recorded::Applied;
+  }
+  void finish() {
+    write_attempts();
+    write_settled();
   }
 
  private:
-  bool end_lease(const Completion& completion) {
-    const Lease& l = completion.lease;
-    NodeId node = 0;
-    int attempt = 0;
-    ProviderId provider = 0;
-    mark_.reset();
-    {
-      Rows rows = held_.query(l.lane, l.channel, l.tenant, l.position, l.id, l.fence);
-      if (!rows.next()) return false;
-      node = rows.number<NodeId>(0);
-      attempt = rows.number<int>(1);
-      provider = rows.number<ProviderId>(2);
-      if (!rows.is_null(3)) mark_ = CancelMark{rows.reason(3), rows.text(4)};
-    }
-    drop_.run(l.lane, l.channel, l.tenant, l.position);
-    if (completion.rendered) common::put_rendering(c_, l.id, now_, *completion.rendered);
-    if (completion.attempt) {
-      const AttemptEnd& a = *completion.attempt;
-      attempt_.run(l.id, fence_of_call(completion), attempt, node, provider, a.outcome, a.reason, a.provider_message_id,
-                   a.excerpt, a.started_at, a.ended_at);
-    }
-    return true;
+  struct Called {
+    const Completion* completion = nullptr;
+    const HeldRow* row = nullptr;
+  };
+
+  void write_attempts() {
+    write_rows(c_, {"attempt_add", "attempt_add_many"}, attempts_, [](RowBinder& binder, const Called& called) {
+      const AttemptEnd& a = *called.completion->attempt;
+      const HeldRow& row = *called.row;
+      binder.add(called.completion->lease.id, fence_of_call(*called.completion), row.attempt, row.node, row.provider,
+                 a.outcome, a.reason, a.provider_message_id, a.excerpt, a.started_at, a.ended_at);
+    });
+    attempts_.clear();
+  }
+  void write_settled() {
+    write_rows(c_, {"settled_add", "settled_add_many"}, settled_,
+               [this](RowBinder& binder, const common::Settling& end) {
+                 binder.add(end.id, end.tenant, end.state, end.reason, end.detail, now_);
+               });
+    for (const common::Settling& end : settled_) settler_.erase_secret(end.id);
+    settled_.clear();
+  }
+  void settle(const common::Settling& end) {
+    settled_.push_back(end);
+    if (settled_.size() == kRowsAtOnce) write_settled();
   }
 
-  void move_on(const Completion& completion) {
+  void move_on(const Completion& completion, const std::optional<CancelMark>& mark) {
     const Lease& l = completion.lease;
     const Verdict& v = completion.verdict;
-    if (v.state == DeliveryState::Retrying && mark_) {
-      settler_.settle(common::called_off(l.id, l.tenant, *mark_));
+    if (v.state == DeliveryState::Retrying && mark) {
+      settle(common::called_off(l.id, l.tenant, *mark));
     } else if (v.state == DeliveryState::Retrying) {
       c_.use("deferred_add")
           .run(v.due_at, l.id, l.lane, l.channel, l.tenant, l.fence, v.attempt, completion.guarantee, v.reason,
@@ -66,7 +79,7 @@ class Recorder {
           .run(l.id, l.tenant, l.lane, l.channel, l.fence, v.attempt, completion.guarantee, v.reason, completion.detail,
                now_, completion.expires_at);
     } else {
-      settler_.settle({l.id, l.tenant, v.state, v.reason, completion.detail});
+      settle({l.id, l.tenant, v.state, v.reason, completion.detail});
     }
   }
 
@@ -97,10 +110,8 @@ class Recorder {
   Connection& c_;
   Instant now_;
   common::Settler<Connection> settler_;
-  std::optional<CancelMark> mark_;  // of the row whose lease was ended last
-  Statement& held_;
-  Statement& drop_;
-  Statement& attempt_;
+  std::vector<Called> attempts_;           // not yet written
+  std::vector<common::Settling> settled_;  // not yet written
 };
 
 }  // namespace
@@ -113,9 +124,14 @@ Result<std::vector<Recorded>> SqliteSession::record(Instant now, std::span<const
   }
   return writer_.transact([&](Connection& c) {
     Recorder recorder{c, now};
-    std::vector<Recorded> answers;
-    answers.reserve(completions.size());
-    for (const Completion& completion : completions) answers.push_back(recorder.record(completion));
+    EndedLeases ended = end_leases(c, completions);
+    // Where every lease was held no two are about the same delivery, and rows are written cheapest in the order of
+    // their keys. Late answers are noted in the order in which they came.
+    if (!std::all_of(ended.rows.begin(), ended.rows.end(), [](const auto& row) { return row.has_value(); }))
+      std::sort(ended.order.begin(), ended.order.end());
+    std::vector<Recorded> answers(completions.size());
+    for (const std::size_t i : ended.order) answers[i] = recorder.record(completions[i], ended.rows[i]);
+    recorder.finish();
     POSTRIDER_FAULT_POINT("in_record");
     return answers;
   });

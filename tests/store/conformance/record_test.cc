@@ -241,6 +241,65 @@ TEST_P(Recording, ALateAnswerReportedTwiceIsKeptOnce) {
   EXPECT_EQ(w.look(lost.sent).tries.size(), 2U);
 }
 
+// One batch in which rows of every kind stand side by side; what is not in it, or not its own, stays as it is.
+TEST_P(Recording, ABatchEndsItsOwnRowsAndNoneThatStandsBetweenThem) {
+  const auto sent = w.send(60);
+  const Node b = w.join("b");
+  ClaimRequest request = w.request(20);
+  request.node = b.id;
+  const auto lost = must(b->claim(w.now, request));  // 0 to 19
+  const auto own = w.claim(40);                      // 20 to 59
+  must(w.a->remove(b.id));
+  const auto taken = must(w.a->take_over(w.now, w.a.id, 5));  // 0 to 4
+  must(w.a->give_back(w.now, std::vector<Lease>{own[39].lease}));
+  const RowId marked[] = {own[30].lease.id, own[31].lease.id};
+  ASSERT_EQ(must(w.a->cancel(w.now, w.by_ada, marked)).marked, 2U);
+
+  std::vector<Completion> batch;
+  std::vector<Recorded> expected;
+  const auto add = [&](const Claim& claim, DeliveryState state, Recorded answer) {
+    batch.push_back(w.completion(claim, state));
+    expected.push_back(answer);
+  };
+  add(own[39], DeliveryState::Parked, Recorded::Stale);                                      // given back, and waits
+  for (std::size_t i = 0; i < 5; ++i) add(lost[i], DeliveryState::Parked, Recorded::Stale);  // taken over: held by us
+  for (std::size_t i = 0; i < 30; ++i) {
+    if (i % 10 != 5) add(own[i], DeliveryState::Delivered, Recorded::Applied);  // 5, 15, 25 are still under way
+  }
+  add(own[0], DeliveryState::Parked, Recorded::Stale);       // a second time
+  add(own[30], DeliveryState::Retrying, Recorded::Applied);  // marked
+  add(own[31], DeliveryState::Sent, Recorded::Applied);      // marked, but accepted
+  add(own[38], DeliveryState::Retrying, Recorded::Applied);  // the rows before it are more than a few
+  add(taken[4], DeliveryState::Sent, Recorded::Applied);
+  EXPECT_EQ(must(w.a->record(w.now, batch)), expected);
+
+  const auto state = [&](std::size_t i) { return w.look(sent[i]).state; };
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(state(i), DeliveryState::Sending) << i;
+  EXPECT_EQ(state(4), DeliveryState::Sent);
+  for (std::size_t i = 5; i < 20; ++i) EXPECT_EQ(state(i), DeliveryState::Sending) << i;
+  for (std::size_t i = 20; i < 50; ++i) {
+    EXPECT_EQ(state(i), i % 10 == 5 ? DeliveryState::Sending : DeliveryState::Delivered) << i;
+    EXPECT_EQ(w.look(sent[i]).tries.size(), i == 20 ? 2U : (i % 10 == 5 ? 0U : 1U)) << i;
+  }
+  EXPECT_EQ(state(50), DeliveryState::Cancelled);
+  EXPECT_EQ(w.look(sent[50]).reason, Reason::CancelledByOperator);
+  EXPECT_EQ(state(51), DeliveryState::Sent);
+  for (std::size_t i = 52; i < 58; ++i) EXPECT_EQ(state(i), DeliveryState::Sending) << i;
+  EXPECT_EQ(state(58), DeliveryState::Retrying);
+  EXPECT_EQ(state(59), DeliveryState::Queued);
+  EXPECT_EQ(w.claim(60).size(), 1U);
+}
+
+TEST_P(Recording, InOneBatchALateAnswerFindsWhatStandsBeforeIt) {
+  const Lost lost = lose_a_node(w);
+  const Completion batch[] = {node_lost(w, lost.taken, DeliveryState::Retrying),
+                              w.completion(lost.lost, DeliveryState::Sent)};
+  EXPECT_EQ(must(w.a->record(w.now, batch)), (std::vector<Recorded>{Recorded::Applied, Recorded::Stale}));
+  EXPECT_EQ(w.look(lost.sent).state, DeliveryState::Sent);
+  EXPECT_EQ(w.look(lost.sent).reason, Reason::LateAnswer);
+  EXPECT_EQ(w.look(lost.sent).tries.size(), 2U);
+}
+
 TEST_P(Recording, TheSecretGoesWithTheLastDeliveryThatIsSettled) {
   OutboxRow row = w.row();
   row.sealed = "c2VhbGVk";
