@@ -6,6 +6,7 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/check.h"
@@ -13,6 +14,8 @@
 namespace postrider {
 namespace {
 // Fetched once: looking the algorithm up costs more than hashing a key.
+constexpr std::size_t kSha256Bytes = 32;
+
 const EVP_MD* sha256_method() {
   static const EVP_MD* method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   POSTRIDER_CHECK(method != nullptr);
@@ -21,24 +24,31 @@ const EVP_MD* sha256_method() {
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 }  // namespace
 
-std::string sha256(std::string_view data) {
+namespace {
+void sha256_into(std::string_view data, unsigned char* out) {  // 32 bytes
   // Kept per thread: making one costs as much as hashing a key.
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
   thread_local const std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
   POSTRIDER_CHECK(context != nullptr);
-  std::string out(32, '\0');
   unsigned length = 0;
   POSTRIDER_CHECK(EVP_DigestInit_ex2(context.get(), sha256_method(), nullptr) == 1 &&
                   EVP_DigestUpdate(context.get(), data.data(), data.size()) == 1 &&
-                  EVP_DigestFinal_ex(context.get(), reinterpret_cast<unsigned char*>(out.data()), &length) == 1);
-  POSTRIDER_CHECK(length == out.size());
+                  EVP_DigestFinal_ex(context.get(), out, &length) == 1);
+  POSTRIDER_CHECK(length == kSha256Bytes);
+}
+}  // namespace
+
+std::string sha256(std::string_view data) {
+  std::string out(kSha256Bytes, '\0');
+  sha256_into(data, reinterpret_cast<unsigned char*>(out.data()));
   return out;
 }
 
 Hash128 hash128(std::string_view data) {
-  const std::string full = sha256(data);
+  std::array<std::uint8_t, kSha256Bytes> full{};
+  sha256_into(data, full.data());
   Hash128 half;
   std::copy_n(full.begin(), half.bytes.size(), half.bytes.begin());
   return half;

@@ -14,12 +14,12 @@ int hex_value(char c) {
 
 std::string to_hex(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  out.reserve(bytes.size() * 2);
+  std::string out(bytes.size() * 2, '0');
+  char* digit = out.data();
   for (const char c : bytes) {
     const auto byte = static_cast<std::uint8_t>(c);
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
+    *digit++ = kDigits[byte >> 4];
+    *digit++ = kDigits[byte & 15];
   }
   return out;
 }
@@ -139,6 +139,12 @@ std::string printable(std::string_view text) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+std::string printable_excerpt(std::string text, std::size_t bytes_max) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x80 && !is_control(c); };
+  if (text.size() <= bytes_max && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  return excerpt(printable(text), bytes_max);
 }
 
 std::string mask_address(std::string_view address) {

@@ -21,6 +21,8 @@ bool has_control(std::string_view text);
 std::string excerpt(std::string_view text, std::size_t bytes_max);
 /// Control bytes as spaces, invalid UTF-8 as '?': safe in a log, an answer and a column.
 std::string printable(std::string_view text);
+/// An excerpt of what is printable of it. A text that is short and plain, as nearly all are, is handed back as it is.
+std::string printable_excerpt(std::string text, std::size_t bytes_max);
 /// "a•••@example.org", "+49•••4711": for viewers and logs.
 std::string mask_address(std::string_view address);
 std::string_view trim(std::string_view text);

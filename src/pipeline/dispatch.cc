@@ -1,6 +1,7 @@
 #include "pipeline/dispatch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/canary.h"
@@ -12,8 +13,6 @@
 namespace postrider {
 namespace {
 
-constexpr Duration kRecordRetry = std::chrono::milliseconds{200};
-constexpr Duration kReleaseRetry = std::chrono::milliseconds{200};
 constexpr std::size_t lane_index(Lane lane) { return static_cast<std::size_t>(lane) - 1; }
 // An eighth of the connections is never given to the other lanes, so that priority finds one free at once.
 constexpr int connections_for_others(const ProviderRule& rule) { return rule.connections - rule.connections / 8; }
@@ -24,10 +23,14 @@ constexpr CallId call_id(std::uint32_t slot, std::uint32_t generation) {
 }  // namespace
 
 std::string provider_key(const Delivery& delivery, std::string_view provider_name) {
-  std::string text = std::to_string(delivery.tenant);
-  text += '\n';
-  text += std::to_string(delivery.id);
-  text += '\n';
+  constexpr std::size_t kDigitsMax = 20;
+  std::string text;
+  text.reserve(2 * (kDigitsMax + 1) + provider_name.size());
+  for (const std::int64_t id : {std::int64_t{delivery.tenant}, std::int64_t{delivery.id}}) {
+    std::array<char, kDigitsMax> digits{};
+    text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), id).ptr);
+    text += '\n';
+  }
   text += provider_name;
   const Hash128 hash = hash128(text);
   return to_hex({reinterpret_cast<const char*>(hash.bytes.data()), hash.bytes.size()});
@@ -88,7 +91,11 @@ void Dispatcher::take(event::Claimed claimed, Moment) {
   --claims_open_;
   counts_.claimed += claimed.claims.size();
   std::map<TenantId, int> got;
-  for (const Claim& claim : claimed.claims) ++got[claim.lease.tenant];
+  auto last = got.end();  // rows of one tenant come in a row
+  for (const Claim& claim : claimed.claims) {
+    if (last == got.end() || last->first != claim.lease.tenant) last = got.try_emplace(claim.lease.tenant).first;
+    ++last->second;
+  }
   for (const TenantShare& share : claimed.request.shares) {
     const int received = got[share.tenant];
     parts_.places.give_back(share.provider, share.quota - received);
@@ -143,32 +150,6 @@ void Dispatcher::take(event::Ended ended, Moment at) {
     POSTRIDER_CHECK(slot < flights_.size() && flights_[slot].calling && flights_[slot].generation == end.id >> 32U);
     end_call(slot, end, at);
   }
-}
-
-void Dispatcher::take(event::RecordDone done, Moment) {
-  POSTRIDER_CHECK(recording_ != nullptr && done.results.size() == recording_->size());
-  for (const Recorded result : done.results) result == Recorded::Stale ? ++counts_.stale : ++counts_.recorded;
-  recording_ = nullptr;
-  record_broken_ = false;
-}
-
-// What cannot be written is kept and tried again; meanwhile nothing new is started: an outcome that cannot be recorded
-// would be a duplicate later.
-void Dispatcher::take(event::RecordFailed, Moment at) {
-  if (!canary("dropped_record")) to_record_.insert(to_record_.begin(), recording_->begin(), recording_->end());
-  recording_ = nullptr;
-  record_broken_ = true;
-  record_again_at_ = at.steady + kRecordRetry;
-}
-
-void Dispatcher::take(event::ReleaseDone done, Moment at) {
-  if (done.ok) {
-    counts_.released += releasing_.size();
-  } else {
-    release_again_at_ = at.steady + kReleaseRetry;
-    to_release_.insert(to_release_.end(), releasing_.begin(), releasing_.end());
-  }
-  releasing_.clear();
 }
 
 void Dispatcher::take(event::Beat beat, Moment at) {
@@ -265,6 +246,7 @@ void Dispatcher::start_calls(Moment at) {
   for (auto& [id, desk] : desks_) {
     if (at.steady < desk.held_until) continue;
     const int ahead = desk.pace.calls_ahead(*desk.rule);
+    calls.reserve(calls.size() + starts_max(desk, ahead));
     const auto may_go = [this, ahead, &d = desk](Lane lane) {
       const auto& ready = d.ready[lane_index(lane)];
       if (ready.empty()) return false;
@@ -283,6 +265,12 @@ void Dispatcher::start_calls(Moment at) {
     }
   }
   if (!calls.empty()) out_.emplace_back(effect::Start{std::move(calls)});
+}
+
+std::size_t Dispatcher::starts_max(const Desk& desk, int ahead) {
+  std::size_t ready = 0;
+  for (const auto& lane : desk.ready) ready += lane.size();
+  return std::min(ready, static_cast<std::size_t>(std::max(0, desk.rule->connections + ahead - desk.calling)));
 }
 
 // What is not called after all: nothing was sent, and no attempt is used up.
@@ -374,15 +362,19 @@ bool Dispatcher::start_one(Desk& desk, std::uint32_t slot, Instant now, std::vec
   Flight& flight = flights_[slot];
   const Delivery& d = flight.claim.delivery;
   const Policy& policy = parts_.rules.policy_for(d, desk.rule);
-  Request request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
+  Call& call = calls.emplace_back();  // filled where it stands: a request is much to move
+  call.id = call_id(slot, flight.generation);
+  call.provider = desk.rule->id;
+  call.lane = d.lane;
+  call.request = desk.adapter->compose(d, provider_key(d, desk.rule->name), now);
+  call.timeout = policy.timeout;
   // What waits ahead of a connection must not be begun by a node that slept past its lease.
-  calls.push_back({call_id(slot, flight.generation), desk.rule->id, d.lane, std::move(request), policy.timeout,
-                   canary("lease_ignored") ? Instant::max() : last_beat_ + kNoCallsWithoutBeatFor,
-                   flight.expires_at()});
+  call.start_by = canary("lease_ignored") ? Instant::max() : last_beat_ + kNoCallsWithoutBeatFor;
+  call.expires_at = flight.expires_at();
   flight.calling = true;
   ++open_calls_;
   ++counts_.calls;
-  ++counts_.attempts_by_type[types_.label(d.type)];
+  ++types_.of(d.type).attempts;
   return true;
 }
 
@@ -402,9 +394,9 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
   desk.pace.ended(end.ended_at - end.started_at);
   std::optional<WipedJson> wiped;  // an answer may repeat what it was sent
   if (flight.late && !flight.late->may_be_kept) wiped.emplace();
-  const Outcome outcome = flight.late && !canary("secret_in_answer")
-                              ? interpret_discreetly(*desk.adapter, end.reply, at.now, flight.late->secrets)
-                              : desk.adapter->interpret(end.reply, at.now);
+  Outcome outcome = flight.late && !canary("secret_in_answer")
+                        ? interpret_discreetly(*desk.adapter, end.reply, at.now, flight.late->secrets)
+                        : desk.adapter->interpret(end.reply, at.now);
   if (outcome.kind == OutcomeKind::Misconfigured && at.steady >= desk.held_until) {
     desk.held_until = at.steady + kMisconfiguredHold;
     parts_.places.set_open(desk.rule->id, false);
@@ -412,61 +404,23 @@ void Dispatcher::end_call(std::uint32_t slot, const CallEnd& end, Moment at) {
     out_.emplace_back(effect::Alarm{desk.rule->id, outcome.reason, outcome.detail});
   }
   const Delivery& d = flight.claim.delivery;
-  counts_.times_by_type[types_.label(d.type)].add(end.ended_at - end.started_at);
+  types_.of(d.type).times.add(end.ended_at - end.started_at);
   if (outcome.kind != OutcomeKind::Accepted && outcome.reason != Reason::InvalidRecipient) ++counts_.call_errors;
   const Judged facts{.attempt = flight.claim.lease.attempt,
                      .guarantee = d.guarantee,
                      .expires_at = d.expires_at,
                      .acceptance = desk.rule->acceptance};
   const Verdict verdict = judge(outcome, facts, parts_.rules.policy_for(d, desk.rule), at.now, random_.next());
-  AttemptEnd attempt{.outcome = outcome.kind,
-                     .reason = outcome.reason,
-                     .provider_message_id = excerpt(printable(outcome.provider_message_id), kTextFieldBytesMax),
-                     .excerpt = excerpt(printable(outcome.detail), kExcerptBytesMax),
-                     .started_at = end.started_at,
-                     .ended_at = end.ended_at};
+  AttemptEnd attempt{
+      .outcome = outcome.kind,
+      .reason = outcome.reason,
+      .provider_message_id = printable_excerpt(std::move(outcome.provider_message_id), kTextFieldBytesMax),
+      .excerpt = printable_excerpt(std::move(outcome.detail), kExcerptBytesMax),
+      .started_at = end.started_at,
+      .ended_at = end.ended_at};
   std::string detail = verdict.state == DeliveryState::Parked ? attempt.excerpt : "";
   complete(flight, verdict, std::move(attempt), std::move(detail), flight.claim.lease.fence);
   free_slot(slot);
-}
-
-void Dispatcher::complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
-                          int attempt_fence) {
-  const Delivery& d = flight.claim.delivery;
-  if (verdict.possible_duplicate) ++counts_.possible_duplicates;
-  ++counts_.by_type_and_state[{types_.label(d.type), verdict.state}];
-  std::optional<LateRendering> rendered;
-  if (flight.late && (flight.late->may_be_kept || canary("secret_kept")) && attempt) {
-    const Content& c = flight.late->content;
-    rendered = LateRendering{flight.late->template_version, d.locale, c.subject, c.body, c.html, c.warnings};
-  }
-  to_record_.push_back({.lease = flight.claim.lease,
-                        .verdict = verdict,
-                        .guarantee = d.guarantee,
-                        .expires_at = d.expires_at,
-                        .attempt = std::move(attempt),
-                        .attempt_fence = attempt_fence,
-                        .detail = std::move(detail),
-                        .rendered = std::move(rendered)});
-}
-
-// --- writing
-
-// While one batch is being written the next one gathers: the busier the store, the larger the batch, without a timer.
-void Dispatcher::flush_record(Moment at) {
-  if (to_record_.empty() || recording_ != nullptr || at.steady < record_again_at_) return;
-  const auto count = static_cast<std::ptrdiff_t>(std::min(to_record_.size(), kBatchMax));
-  recording_ = std::make_shared<const std::vector<Completion>>(std::make_move_iterator(to_record_.begin()),
-                                                               std::make_move_iterator(to_record_.begin() + count));
-  to_record_.erase(to_record_.begin(), to_record_.begin() + count);
-  out_.emplace_back(effect::Record{recording_});
-}
-
-void Dispatcher::flush_release(Moment at) {
-  if (to_release_.empty() || !releasing_.empty() || at.steady < release_again_at_) return;
-  releasing_ = std::move(to_release_);
-  to_release_.clear();
-  out_.emplace_back(effect::Release{releasing_});
 }
 
 // --- claiming

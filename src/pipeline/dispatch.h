@@ -127,7 +127,7 @@ class Dispatcher {
 
   /// Nothing is held, called or waiting to be written.
   [[nodiscard]] bool idle() const;
-  [[nodiscard]] const DispatchCounts& counts() const { return counts_; }
+  [[nodiscard]] DispatchCounts counts() const;
   [[nodiscard]] const std::vector<LimitWait>& waits() const { return limits_.waits(); }
   [[nodiscard]] int calls_open() const { return static_cast<int>(open_calls_); }
 
@@ -188,6 +188,7 @@ class Dispatcher {
   void refuse(Claim claim, std::string why);
   void end_call(std::uint32_t slot, const CallEnd& end, Moment at);
   void start_calls(Moment at);
+  static std::size_t starts_max(const Desk& desk, int ahead);
   bool start_one(Desk& desk, std::uint32_t slot, Instant now, std::vector<Call>& calls);
   bool ends_before_the_call(std::uint32_t slot, Instant now);
   bool wants_text(std::uint32_t slot);
@@ -199,7 +200,7 @@ class Dispatcher {
   int allow(const Desk& desk, const QueueGroup& group, int quota, Moment at);
   void flush_record(Moment at);
   void flush_release(Moment at);
-  void complete(const Flight& flight, Verdict verdict, std::optional<AttemptEnd> attempt, std::string detail,
+  void complete(const Flight& flight, const Verdict& verdict, std::optional<AttemptEnd> attempt, std::string detail,
                 int attempt_fence);
   void give_back_ready(Desk& desk);
   void free_slot(std::uint32_t slot);
@@ -231,7 +232,7 @@ class Dispatcher {
   bool record_broken_ = false;
   bool stopping_ = false;
   bool any_at_most_once_ = false;
-  DispatchCounts counts_;
+  DispatchCounts counts_;  // but for what is counted by type
   CountedTypes types_;
 };
 

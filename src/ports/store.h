@@ -214,7 +214,7 @@ struct Completion {
   std::optional<AttemptEnd> attempt = {};  // none when no call was made (expired, cancelled before the call)
   int attempt_fence = 0;    // the fence of the call: the lease's own, or one less when the node that called was lost
   std::string detail = {};  // kept with parked and settled rows
-  std::optional<LateRendering> rendered = {};  // what was sent, where it was written late and may be kept
+  std::shared_ptr<const LateRendering> rendered = {};  // what was sent, where it was written late and may be kept
 };
 enum class Recorded : std::uint8_t { Applied, Stale };
 

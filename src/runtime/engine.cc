@@ -141,15 +141,24 @@ namespace {
 
 // Calls that ended while the dispatcher was busy are one event to it.
 void join_ends(std::vector<DispatchEvent>& events) {
-  event::Ended* last = nullptr;
-  for (DispatchEvent& event : events) {
+  const auto ends_of = [](DispatchEvent& event) {
     auto* const ended = std::get_if<event::Ended>(&event);
-    if (ended != nullptr && last != nullptr) {
-      std::move(ended->ends.begin(), ended->ends.end(), std::back_inserter(last->ends));
-      ended->ends.clear();
-    } else {
-      last = ended;
+    return ended != nullptr ? &ended->ends : nullptr;
+  };
+  for (auto first = events.begin(); first != events.end();) {
+    std::vector<CallEnd>* const joined = ends_of(*first);
+    auto behind = std::next(first);
+    if (joined != nullptr) {
+      std::size_t count = joined->size();  // known before, so that none is moved twice
+      for (; behind != events.end() && ends_of(*behind) != nullptr; ++behind) count += ends_of(*behind)->size();
+      joined->reserve(count);
+      for (auto next = std::next(first); next != behind; ++next) {
+        std::vector<CallEnd>& more = *ends_of(*next);
+        joined->insert(joined->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+        more.clear();
+      }
     }
+    first = behind;
   }
   std::erase_if(events, [](const DispatchEvent& event) {
     const auto* const ended = std::get_if<event::Ended>(&event);

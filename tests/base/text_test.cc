@@ -82,6 +82,17 @@ TEST(Excerpts, NeverBreakAnyValidText) {
   }
 }
 
+TEST(Excerpts, ThatArePrintableAreTheExcerptOfWhatIsPrintable) {
+  Prng dice{7};
+  for (int round = 0; round < 2'000; ++round) {
+    const std::string text = noise(dice, dice.below(20));
+    for (const std::size_t bytes : {std::size_t{0}, text.size() / 2, text.size(), text.size() + 1})
+      ASSERT_EQ(printable_excerpt(text, bytes), excerpt(printable(text), bytes));
+  }
+  EXPECT_EQ(printable_excerpt("plain", 5), "plain");
+  EXPECT_EQ(printable_excerpt("plain", 4), "plai…");
+}
+
 TEST(Printable, MakesAnyBytesSafe) {
   EXPECT_EQ(printable("a\r\nb\0c\x7f"s), "a  b c ");
   EXPECT_EQ(printable("\xff\xc3-é"),

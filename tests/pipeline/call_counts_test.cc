@@ -2,19 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace postrider {
 namespace {
 
 TEST(CallCounts, TypesBeyondTheLimitAreCountedTogether) {
   CountedTypes types;
-  std::set<std::string> labels;
-  for (int i = 0; i < 1000; ++i) labels.insert(types.label("type-" + std::to_string(i)));
-  EXPECT_EQ(labels.size(), kCountedTypesMax + 1);
-  EXPECT_TRUE(labels.contains(kOtherTypes));
-  EXPECT_EQ(types.label("type-0"), "type-0") << "who has a name keeps it";
-  EXPECT_EQ(types.label("type-999"), kOtherTypes);
+  for (int i = 0; i < 1000; ++i) ++types.of("type-" + std::to_string(i)).attempts;
+  EXPECT_EQ(types.named().size(), kCountedTypesMax);
+  EXPECT_EQ(types.others().attempts, 1000 - kCountedTypesMax);
+  ++types.of("type-0").attempts;
+  EXPECT_EQ(types.named().at("type-0").attempts, 2U) << "who has a name keeps it";
+  ++types.of("type-999").attempts;
+  ++types.of("type-0").attempts;
+  EXPECT_EQ(types.others().attempts, 1001 - kCountedTypesMax);
+  EXPECT_EQ(types.named().at("type-0").attempts, 3U);
 }
 
 TEST(CallCounts, ATimeIsInTheFirstBucketThatHoldsIt) {

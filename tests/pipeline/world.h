@@ -30,7 +30,7 @@ struct StoredRow {
   int calls = 0;                        // that were really started
   std::optional<Verdict> verdict = {};  // of its last record
   std::optional<AttemptEnd> attempt_end = {};
-  std::optional<LateRendering> rendered = {};
+  std::shared_ptr<const LateRendering> rendered = {};
   std::string detail = {};
   int attempt_fence = 0;
 };

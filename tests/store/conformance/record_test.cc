@@ -70,13 +70,14 @@ TEST_P(Recording, WhatWasWrittenLateIsKeptWithTheDeliveryAndTheLastOneStays) {
   EXPECT_EQ(error_of(w.a->late_deliveries(std::vector<RowId>{claim.lease.id, 4711})), ErrorCode::Corrupt);
 
   Completion c = w.completion(claim, DeliveryState::Retrying);
-  c.rendered = LateRendering{2, "de-DE", "first", "first body", "<p>", "no value for x"};
+  c.rendered =
+      std::make_shared<const LateRendering>(LateRendering{2, "de-DE", "first", "first body", "<p>", "no value for x"});
   EXPECT_EQ(w.record(c), Recorded::Applied);
   w.pass(std::chrono::hours{1});
   must(w.a->promote(w.now, 10));
   claim = w.claim_one();
   c = w.completion(claim, DeliveryState::Delivered);
-  c.rendered = LateRendering{3, "en-GB", "second", "second body", "", ""};
+  c.rendered = std::make_shared<const LateRendering>(LateRendering{3, "en-GB", "second", "second body", "", ""});
   EXPECT_EQ(w.record(c), Recorded::Applied);
   const Delivery seen = w.look(sent).delivery;
   EXPECT_EQ(seen.template_version, 3);
