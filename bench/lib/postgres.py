@@ -92,21 +92,30 @@ class Database:
         self.query("VACUUM (ANALYZE)")
         self.query("CHECKPOINT")
 
-    def pgbench(self, script, clients, seconds, prepared=True):
+    def pgbench(self, script, clients, seconds):
         """Runs one script; gives back transactions per second."""
+        lines = self.pgbench_lines(script, seconds, "-c", str(clients), "-j", str(min(clients, machine.CORES)))
+        return next(float(line.split()[2]) for line in lines if line.startswith("tps ="))
+
+    def pgbench_by_turns(self, first, second, turn, seconds):
+        """Two statements on one connection, `turn` times the one and `turn` times the other; gives back how many of each fit into a second."""
+        script = f"\\set i :i + 1\n\\if (:i / {turn}) % 2 = 0\n{first}\\else\n{second}\\endif\n"
+        lines = self.pgbench_lines(script, seconds, "-c", "1", "-D", "i=0", "--report-per-command")
+        # milliseconds, failures, the statement
+        return [1000 / float(line.split()[0]) for line in lines if line.split()[2:3] == ["INSERT"]]
+
+    def pgbench_lines(self, script, seconds, *options):
         path = f"/tmp/postrider-bench-{os.getpid()}-{time.monotonic_ns()}.sql"
         with open(path, "w", encoding="utf-8") as file:
             file.write(script)
         try:
-            done = subprocess.run(["pgbench", "-n", "-f", path, "-c", str(clients), "-j", str(min(clients, machine.CORES)), "-T", str(seconds),
-                                   "-M", "prepared" if prepared else "simple"], env=self.server.environment(self.name),
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(["pgbench", "-n", "-f", path, "-T", str(seconds), "-M", "prepared", *options],
+                                  env=self.server.environment(self.name), capture_output=True, text=True, check=False)
         finally:
             os.unlink(path)
-        for line in done.stdout.splitlines():
-            if line.startswith("tps ="):
-                return float(line.split()[2])
-        raise machine.Refused(f"pgbench failed: {done.stderr.strip()[-300:]}")
+        if done.returncode != 0:
+            raise machine.Refused(f"pgbench failed: {done.stderr.strip()[-300:]}")
+        return done.stdout.splitlines()
 
     def __enter__(self):
         return self
