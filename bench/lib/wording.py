@@ -58,19 +58,21 @@ def expand(bench, home, kind, count):
 
 
 def placeholders(bench):
-    """Both letters have the same length once they are written, and both events the same payload; in turn, so that the machine's moods meet both."""
+    """Both letters have the same length once they are written, and both events the same payload; in turn, forth and back, so that the machine's moods
+    meet both."""
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url, letters()) as home:
-        cost, other, count = {"plain": [], "filled": []}, 0, bench.count // 4
-        for _ in range(3):
-            for kind, found in cost.items():
+        cost, other, count, pairs = {"plain": [], "filled": []}, 0, bench.count // 4, 6
+        for pair in range(pairs):
+            for kind in sorted(cost, reverse=pair % 2 == 0):
                 engine_us, others = expand(bench, home, kind, count)
-                found.append(engine_us)
+                cost[kind].append(engine_us)
                 other = max(other, others)
         made = home.count("delivery")
-        if made != 6 * count:
-            raise machine.Refused(f"{made} deliveries of {6 * count}")
+        if made != 2 * pairs * count:
+            raise machine.Refused(f"{made} deliveries of {2 * pairs * count}")
         plain, filled = (statistics.median(found) for found in cost.values())
-        return {"plain_us": plain, "filled_us": filled, "added_us": filled - plain, "count": count, "other_cpu": other}
+        added = statistics.median(filled - plain for plain, filled in zip(*cost.values()))
+        return {"plain_us": plain, "filled_us": filled, "added_us": added, "count": count, "other_cpu": other}
 
 
 def many(bench):
