@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -274,6 +275,14 @@ void prefer_long_turns() {
   static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &ordinary));
 }
 
+/// Every batch needs about as much memory as the one before. What it frees is kept for the next one instead of being
+/// given back to the system, which would give it anew page by page.
+void keep_freed_memory() {
+  constexpr int kKept = 16 << 20;  // at the end of each arena
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+  ::mallopt(M_MMAP_THRESHOLD, kKept);
+}
+
 }  // namespace
 
 int run_serve(const Common& common, const ServeOptions& options) {
@@ -284,6 +293,7 @@ int run_serve(const Common& common, const ServeOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   prefer_long_turns();
+  keep_freed_memory();
 
   Service service{common, options};
   if (auto prepared = service.prepare(); !prepared) return fail(prepared.error());

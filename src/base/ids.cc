@@ -6,12 +6,13 @@
 namespace postrider {
 
 std::string format_uuid(const Uuid& id) {
-  const std::string hex = to_hex(std::string_view{reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-  std::string out;
-  out.reserve(36);
-  for (std::size_t i = 0; i < hex.size(); ++i) {
-    if (i == 8 || i == 12 || i == 16 || i == 20) out += '-';
-    out += hex[i];
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(36, '-');
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
+    out[at++] = kDigits[id.bytes[i] >> 4];
+    out[at++] = kDigits[id.bytes[i] & 15];
   }
   return out;
 }

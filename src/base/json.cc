@@ -4,8 +4,10 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "base/secret_text.h"
 #include "base/wiped_json.h"
@@ -28,20 +30,36 @@ static_assert(sizeof(Element) == sizeof(Place) && std::is_trivially_copyable_v<E
 Element element_at(const void* document, std::size_t index) { return std::bit_cast<Element>(Place{document, index}); }
 Place place_of(Element element) { return std::bit_cast<Place>(element); }
 
+constexpr std::size_t kFewKeys = 32;  // so many are compared where they stand
+
+std::string first_repeated_key(Element element);
+
+// Empty, as all answers here: nothing is wrong.
+std::string first_repeated_key_in(simdjson::dom::object object) {
+  std::array<std::string_view, kFewKeys> few;
+  std::vector<std::string_view> more;
+  std::size_t count = 0;
+  for (const auto& [key, value] : object) {
+    count < kFewKeys ? static_cast<void>(few[count] = key) : more.push_back(key);
+    ++count;
+    if (!value.is_object() && !value.is_array()) continue;
+    if (std::string inner = first_repeated_key(value); !inner.empty()) return inner;
+  }
+  std::span<std::string_view> keys{few.data(), std::min(count, kFewKeys)};
+  if (!more.empty()) {
+    more.insert(more.end(), few.begin(), few.end());
+    keys = more;
+  }
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  return twice != keys.end() ? fmt::format("key \"{}\" is given twice", *twice) : "";
+}
+
 std::string first_repeated_key(Element element) {
-  if (element.is_object()) {
-    std::vector<std::string_view> keys;
-    for (const auto& [key, value] : simdjson::dom::object(element)) {
-      keys.push_back(key);
-      if (std::string inner = first_repeated_key(value); !inner.empty()) return inner;
-    }
-    std::sort(keys.begin(), keys.end());
-    const auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice != keys.end()) return fmt::format("key \"{}\" is given twice", *twice);
-  } else if (element.is_array()) {
-    for (const Element item : simdjson::dom::array(element)) {
-      if (std::string inner = first_repeated_key(item); !inner.empty()) return inner;
-    }
+  if (element.is_object()) return first_repeated_key_in(element.get_object().value_unsafe());
+  if (!element.is_array()) return "";
+  for (const Element item : simdjson::dom::array(element)) {
+    if (std::string inner = first_repeated_key(item); !inner.empty()) return inner;
   }
   return "";
 }
@@ -79,21 +97,42 @@ JsonDocument::JsonDocument(std::unique_ptr<Held> held) : held_(std::move(held)) 
 JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
 JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 
-// A parser's buffers cost more than reading a small document with them: each thread keeps one for the next.
-std::unique_ptr<JsonDocument::Held>& JsonDocument::spare() {
-  thread_local std::unique_ptr<Held> kept;
-  return kept;
+// A parser's buffers cost more than reading a small document with them: each thread keeps some for the next ones. Two
+// documents are often open at once, and of another depth each.
+struct JsonDocument::Spares {
+  std::array<std::unique_ptr<Held>, 3> kept;
+  std::size_t next = 0;  // the place that is given up when all are taken
+
+  std::unique_ptr<Held> take(std::size_t capacity, std::size_t depth) {
+    for (std::unique_ptr<Held>& each : kept) {
+      if (each && each->parser.capacity() >= capacity && each->parser.max_depth() == depth) return std::move(each);
+    }
+    return nullptr;
+  }
+  void put(std::unique_ptr<Held> held) {
+    const auto free = std::find(kept.begin(), kept.end(), nullptr);
+    if (free != kept.end()) {
+      *free = std::move(held);
+      return;
+    }
+    kept[next] = std::move(held);
+    next = (next + 1) % kept.size();
+  }
+};
+JsonDocument::Spares& JsonDocument::spares() {
+  thread_local Spares mine;
+  return mine;
 }
 JsonDocument::~JsonDocument() {
-  if (held_ && held_->secret_bytes == 0 && held_->parser.capacity() <= kSpareBytes) spare() = std::move(held_);
+  if (held_ && held_->secret_bytes == 0 && held_->parser.capacity() <= kSpareBytes) spares().put(std::move(held_));
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.bytes_max) {
     return Error{ErrorCode::Invalid, fmt::format("larger than {} bytes", limits.bytes_max)};
   }
-  std::unique_ptr<Held> held = wiped_readers == 0 ? std::move(spare()) : nullptr;
-  if (!held || held->parser.capacity() < text.size() + 1 || held->parser.max_depth() != limits.depth_max) {
+  std::unique_ptr<Held> held = wiped_readers == 0 ? spares().take(text.size() + 1, limits.depth_max) : nullptr;
+  if (!held) {
     held = std::make_unique<Held>();
     if (held->parser.allocate(std::max(text.size() + 1, kSmallBytes), limits.depth_max) != simdjson::SUCCESS) {
       return Error{ErrorCode::Exhausted, "no memory to read the JSON"};
@@ -150,6 +189,26 @@ std::optional<JsonView> JsonView::find(std::string_view key) const {
   view.document_ = place.document;
   view.index_ = place.index;
   return view;
+}
+
+std::optional<JsonView> JsonView::find(std::string_view key, JsonCursor& near) const {
+  if (kind() != JsonKind::Object) return std::nullopt;
+  const JsonCursor first{*this};
+  // Every object ends at another place.
+  if (near.document_ != document_ || near.end_ != first.end_) near = first;
+  const std::size_t began = near.index_;
+  const auto walk_to = [&](std::size_t end) -> std::optional<JsonView> {
+    while (near.index_ < end) {
+      const JsonView value = near.value();
+      const bool found = near.key() == key;
+      near.advance();
+      if (found) return value;
+    }
+    return std::nullopt;
+  };
+  if (auto behind = walk_to(first.end_)) return behind;
+  near = first;
+  return walk_to(began);
 }
 
 std::optional<JsonView> JsonView::find_path(std::string_view dotted) const {

@@ -15,6 +15,8 @@ namespace postrider {
 
 enum class JsonKind : std::uint8_t { Null, Bool, Number, Text, Array, Object };
 
+class JsonCursor;
+
 /// A place inside a parsed document. Valid as long as its document lives. Cheap to copy.
 class JsonView {
  public:
@@ -25,6 +27,9 @@ class JsonView {
   [[nodiscard]] bool is_text() const { return kind() == JsonKind::Text; }
   /// The member with exactly this key; empty for anything that is no object.
   [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
+  /// The same, beginning at `near`, which is then behind what was found: keys that are asked for in their order are
+  /// each found at once. Whatever `near` was left at is good.
+  [[nodiscard]] std::optional<JsonView> find(std::string_view key, JsonCursor& near) const;
   /// Walks "a.b.c" through objects.
   [[nodiscard]] std::optional<JsonView> find_path(std::string_view dotted) const;
   [[nodiscard]] std::optional<std::string_view> text() const;
@@ -61,6 +66,7 @@ class JsonCursor {
   void advance();
 
  private:
+  friend class JsonView;
   const void* document_ = nullptr;
   std::size_t index_ = 0;  // of the value
   std::size_t end_ = 0;
@@ -85,7 +91,8 @@ class JsonDocument {
  private:
   struct Held;
   explicit JsonDocument(std::unique_ptr<Held> held);
-  static std::unique_ptr<Held>& spare();
+  struct Spares;
+  static Spares& spares();
   std::unique_ptr<Held> held_;
 };
 

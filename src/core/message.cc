@@ -21,16 +21,19 @@ std::optional<Instant> read_time(std::string_view text) {
   return at <= kLastInstant ? std::optional{at} : std::nullopt;
 }
 
+// Whoever only wants to know whether a row can be read needs no copies of its texts.
+enum class Texts : bool { LeftOut, Kept };
+
 class Reader {
  public:
-  explicit Reader(const OutboxRow& row) : row_(row) {}
+  Reader(const OutboxRow& row, Texts texts) : row_(row), keeps_(texts == Texts::Kept) {}
 
   Reading read() {
     Message& m = reading_.message;
     read_id();
     m.tenant_name = short_text("tenant", row_.tenant);
     m.type = short_text("type", row_.type);
-    if (m.type.empty()) refuse(Reason::InvalidField, "type", "is required");
+    if (row_.type.empty()) refuse(Reason::InvalidField, "type", "is required");
     m.topic = short_text("topic", row_.topic);
     m.entity_id = short_text("entity_id", row_.entity_id);
     m.version = short_text("version", row_.version);
@@ -74,7 +77,10 @@ class Reader {
     }
   }
 
+  [[nodiscard]] std::string kept(const std::string& value) const { return keeps_ ? value : std::string{}; }
+
   std::string text(std::string_view field, const std::string& value, std::size_t bytes_max) {
+    if (value.empty()) return {};
     if (value.size() > bytes_max) {
       refuse(Reason::InvalidField, field, fmt::format("is longer than {} bytes", bytes_max));
       return excerpt(printable(value), bytes_max);
@@ -83,7 +89,7 @@ class Reader {
       refuse(Reason::InvalidField, field, "is not UTF-8");
       return printable(value);
     }
-    return value;
+    return kept(value);
   }
   std::string short_text(std::string_view field, const std::string& value) {
     if (has_control(value)) {
@@ -138,11 +144,12 @@ class Reader {
       refuse(Reason::InvalidPayload, "payload", "is not a JSON object");
     }
     // A payload that cannot be read is kept as far as it can be shown: the producer will want to see it.
-    reading_.message.payload = payload ? row_.payload : fmt::format("{{\"unreadable\":{}}}", quoted(row_.payload));
+    reading_.message.payload =
+        payload ? kept(row_.payload) : fmt::format("{{\"unreadable\":{}}}", quoted(row_.payload));
     if (row_.type_data.empty()) return;
     const auto type_data = JsonDocument::parse(row_.type_data, limits);
     if (!type_data) refuse(Reason::InvalidField, "type_data", type_data.error().text);
-    reading_.message.type_data = type_data ? row_.type_data : "";
+    reading_.message.type_data = type_data ? kept(row_.type_data) : "";
   }
 
   static std::string quoted(std::string_view text) {
@@ -152,12 +159,18 @@ class Reader {
   }
 
   const OutboxRow& row_;
+  const bool keeps_;
   Reading reading_;
 };
 
 }  // namespace
 
-Reading read_row(const OutboxRow& row) { return Reader{row}.read(); }
+Reading read_row(const OutboxRow& row) { return Reader{row, Texts::Kept}.read(); }
+
+Judgement judge_row(const OutboxRow& row) {
+  Reading reading = Reader{row, Texts::LeftOut}.read();
+  return {reading.message.expires_at, std::move(reading.refusal)};
+}
 
 Hash128 body_hash(const OutboxRow& row) {
   // A box is another one each time it is made, and a hash of what is inside would give a short code away: only that
@@ -186,6 +199,8 @@ Hash128 body_hash(const OutboxRow& row) {
                                                   &row.subject,
                                                   &row.template_key};
   std::string all;
+  constexpr std::size_t kLengths = 192;  // and short texts
+  all.reserve(kLengths + row.payload.size() + row.type_data.size() + row.subject.size() + row.body.size());
   const auto add = [&](std::string_view field) {
     all += std::to_string(field.size());
     all += ':';
@@ -195,7 +210,7 @@ Hash128 body_hash(const OutboxRow& row) {
   add(row.body);
   // A time is the same time in whichever form it was written.
   for (const std::string* field : {&row.due_at, &row.expires_at, &row.site_enqueued_at}) {
-    const auto at = read_time(*field);
+    const auto at = field->empty() ? std::nullopt : read_time(*field);
     add(at ? std::to_string(to_us(*at)) : *field);
   }
   return hash128(all);

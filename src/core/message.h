@@ -96,6 +96,13 @@ struct Reading {
 /// 0, and a missing `id` leaves `uuid` zero. The tenant's number is the caller's to look up.
 Reading read_row(const OutboxRow& row);
 
+/// What read_row finds wrong, without the message.
+struct Judgement {
+  std::optional<Instant> expires_at = {};
+  std::optional<Refusal> refusal = {};
+};
+Judgement judge_row(const OutboxRow& row);
+
 /// What makes two messages with one key the same: every field that the producer chose, but for the id, the key, and
 /// what differs from one try to the next by itself (occurred_at, correlation_id, traceparent).
 Hash128 body_hash(const OutboxRow& row);

@@ -48,7 +48,7 @@ std::optional<JsonView> Scopes::find_path(const Program& program, const Name& na
 std::optional<JsonView> Scopes::member(JsonView object, std::string_view key, Letters letters) {
   if (!object.is_object()) return std::nullopt;
   looked_at_ += object.size();
-  return letters == Letters::Exact ? object.find(key) : member_in_any_case(object, key);
+  return letters == Letters::Exact ? object.find(key, near_) : member_in_any_case(object, key);
 }
 
 std::optional<JsonView> Scopes::flattened(JsonView object, std::string_view name) {

@@ -37,6 +37,7 @@ class Scopes {
   std::optional<JsonView> flattened(JsonView object, std::string_view name);
 
   std::vector<JsonView> scopes_;
+  JsonCursor near_;  // where the last name was found: a text mostly names values in their order
   std::size_t looked_at_ = 0;
 };
 

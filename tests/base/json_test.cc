@@ -74,6 +74,39 @@ TEST(Json, AKeyGivenTwiceIsRefusedAtAnyDepth) {
   EXPECT_TRUE(JsonDocument::parse(R"([{"a":1},{"a":1,"A":2,"b":{"a":1}}])"));
 }
 
+TEST(Json, AKeyGivenTwiceIsFoundAmongMany) {
+  for (const std::size_t count : {2U, 31U, 32U, 33U, 200U}) {
+    std::string members;
+    for (std::size_t i = 1; i < count; ++i) members += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+    EXPECT_TRUE(JsonDocument::parse("{" + members + "\"k0\":0}")) << count;
+    EXPECT_TRUE(JsonDocument::parse("{\"k0\":0," + members + "\"k\":0}")) << count;
+    for (const std::size_t twice : {std::size_t{1}, count / 2, count - 1}) {
+      if (twice == 0) continue;
+      const std::string key = "\"k" + std::to_string(twice) + "\"";
+      expect_wrong("{" + members + key + ":0}");
+      expect_wrong("{" + key + ":0," + members + "\"k0\":0}");
+    }
+  }
+}
+
+TEST(Json, DocumentsOfAnyDepthAndSizeMayBeOpenTogether) {
+  std::vector<JsonDocument> open;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 10; ++i) {
+      const std::string text = "{\"a\":" + std::to_string(i) + ",\"b\":\"" + std::string(i * 2'000U, 'x') + "\"}";
+      auto document = JsonDocument::parse(text, {.depth_max = static_cast<std::size_t>(4 + i % 3)});
+      ASSERT_TRUE(document);
+      open.push_back(std::move(*document));
+    }
+    expect_wrong("[[[[[[[[1]]]]]]]]", {.depth_max = 4});
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      EXPECT_EQ(open[i].root().find("a")->integer(), static_cast<std::int64_t>(i));
+      EXPECT_EQ(open[i].root().find("b")->text()->size(), i * 2'000U);
+    }
+    open.clear();
+  }
+}
+
 TEST(Json, DepthAndSizeHaveLimits) {
   const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
   EXPECT_TRUE(JsonDocument::parse(nested(60)));
@@ -100,6 +133,30 @@ TEST(JsonViews, FindMembersByKeyAndByPath) {
   EXPECT_TRUE(root.find("l")->members().empty());
   EXPECT_EQ(root.members().front().first, "a");
   EXPECT_EQ(root.members().size(), 5U);
+}
+
+TEST(JsonViews, FindTheSameWhereverTheLastSearchEnded) {
+  const auto document = JsonDocument::parse(R"({"a":1,"b":{"a":2,"c":3},"c":[{"a":4}],"d":5,"e":{}})");
+  const JsonView root = document->root();
+  const std::vector<JsonView> objects{
+      root, *root.find("b"), root.find("c")->items().front(), *root.find("e"), *root.find("c"), JsonView{}};
+  JsonCursor near;
+  for (const std::string_view first : {"a", "b", "c", "d", "e", "f", ""}) {
+    for (const std::string_view second : {"a", "b", "c", "d", "e", "f", ""}) {
+      for (const JsonView& object : objects) {
+        for (const std::string_view key : {first, second}) {
+          const auto expected = object.find(key);
+          const auto found = object.find(key, near);
+          ASSERT_EQ(found.has_value(), expected.has_value()) << key << " in " << object.json();
+          EXPECT_EQ(found ? found->json() : "", expected ? expected->json() : "");
+        }
+      }
+    }
+  }
+  const auto other = JsonDocument::parse(R"({"a":6,"b":{"a":7,"c":8},"c":[{"a":9}],"d":0,"e":{}})");
+  EXPECT_EQ(root.find("d", near)->integer(), 5);
+  EXPECT_EQ(other->root().find("a", near)->integer(), 6) << "a cursor of another document";
+  EXPECT_EQ(root.find("a", near)->integer(), 1);
 }
 
 TEST(JsonViews, TellTheirKindAndNothingElse) {

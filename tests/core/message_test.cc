@@ -28,6 +28,11 @@ void expect_refused(const OutboxRow& row, Reason reason, std::string_view field)
   EXPECT_FALSE(has_control(reading.refusal->detail));
   EXPECT_TRUE(is_utf8(reading.refusal->detail));
   EXPECT_LE(reading.refusal->detail.size(), 400U);
+  const Judgement judged = judge_row(row);
+  ASSERT_TRUE(judged.refusal);
+  EXPECT_EQ(judged.refusal->reason, reason);
+  EXPECT_EQ(judged.refusal->field, field);
+  EXPECT_EQ(judged.refusal->detail, reading.refusal->detail);
 }
 
 TEST(ReadRow, TypeAndPayloadAreAllThatIsNeeded) {
@@ -91,6 +96,17 @@ TEST(ReadRow, EveryFieldOfTheContractArrives) {
   EXPECT_EQ(m.due_at, parse_instant("2026-03-15T08:30:00Z"));
   EXPECT_EQ(m.expires_at, parse_instant("2026-03-15T08:30:00Z"));
   EXPECT_EQ(m.site_enqueued_at, parse_instant("2026-03-15T00:00:00Z"));
+}
+
+TEST(JudgeRow, SaysWhatReadRowSays) {
+  OutboxRow row = row_of();
+  row.body = "a body that is longer than what a string holds in itself";
+  row.expires_at = "2026-03-15T08:30:00Z";
+  const Judgement judged = judge_row(row);
+  EXPECT_FALSE(judged.refusal);
+  EXPECT_EQ(judged.expires_at, read_row(row).message.expires_at);
+  EXPECT_TRUE(judged.expires_at);
+  EXPECT_EQ(judge_row(row_of()).expires_at, std::nullopt);
 }
 
 TEST(ReadRow, ARowWithoutATypeIsRefused) { expect_refused(row_of(""), Reason::InvalidField, "type"); }

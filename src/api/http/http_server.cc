@@ -79,7 +79,9 @@ class Outbox {
 class Ticket {
  public:
   Ticket(std::shared_ptr<Outbox> outbox, SessionId session) : outbox_(std::move(outbox)), session_(session) {}
-  ~Ticket() { answer(http_error(500, "INTERNAL", "The request was not answered.")); }
+  ~Ticket() {
+    if (!answered_) answer(http_error(500, "INTERNAL", "The request was not answered."));
+  }
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
   void answer(HttpOut out) {

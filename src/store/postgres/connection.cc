@@ -23,6 +23,7 @@ void append_number(std::string& out, T value) {
   out.append(bytes.data(), bytes.size());
 }
 
+constexpr std::size_t kCopyPieceBytes = 32U << 10U;
 constexpr std::size_t kArrayHeader = 20;  // dimensions, flags, element type, length, lower bound
 
 constexpr const char* kBegin = "BEGIN";
@@ -88,6 +89,7 @@ const std::string& Array::finish() {
 
 void CopyRows::row(int columns) {
   if (bytes_.empty()) {
+    bytes_.reserve(bytes_wanted_);
     bytes_.assign("PGCOPY\n\377\r\n\0", 11);
     bytes_.append(8, '\0');  // no flags, no extension
   }
@@ -398,8 +400,15 @@ void Connection::copy(std::string_view name, CopyRows& rows) {
   PGresult* result = PQexec(to, statement->second.c_str());
   if (PQresultStatus(result) != PGRES_COPY_IN) fail(result, ErrorCode::Unavailable);
   PQclear(result);
-  // What goes wrong while sending is in the result.
-  if (PQputCopyData(to, rows.bytes_.data(), static_cast<int>(rows.bytes_.size())) == 1) PQputCopyEnd(to, nullptr);
+  // In pieces, so that neither side needs memory for all of it at once. What goes wrong while sending is in the result.
+  std::string_view rest = rows.bytes_;
+  bool sent = true;
+  while (sent && !rest.empty()) {
+    const std::size_t piece = std::min(rest.size(), kCopyPieceBytes);
+    sent = PQputCopyData(to, rest.data(), static_cast<int>(piece)) == 1;
+    rest.remove_prefix(piece);
+  }
+  if (sent) PQputCopyEnd(to, nullptr);
   result = PQgetResult(to);
   while (PGresult* const next = PQgetResult(to)) {
     PQclear(result);

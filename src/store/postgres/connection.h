@@ -82,6 +82,7 @@ class Array {
 /// Rows for COPY in PostgreSQL's binary form: the quickest way in for many whole rows.
 class CopyRows {
  public:
+  explicit CopyRows(std::size_t rows_expected = 0) : bytes_wanted_(rows_expected * kRowBytes) {}
   /// `columns` values follow, in the order of the statement.
   void row(int columns);
   CopyRows& int2(std::int64_t value);
@@ -96,6 +97,8 @@ class CopyRows {
 
  private:
   friend class Connection;
+  static constexpr std::size_t kRowBytes = 512;  // about; a row may be larger
+  std::size_t bytes_wanted_;
   std::string bytes_;
 };
 

@@ -14,6 +14,7 @@ bool is_refused(const std::vector<Admitted>& verdicts) {
 
 struct AcceptedRow {
   RowId accepted = 0;
+  Uuid uuid = {};
   const OutboxRow* row = nullptr;
 };
 
@@ -54,7 +55,7 @@ constexpr std::array<std::string OutboxRow::*, 30> kFields{&OutboxRow::tenant,  
 template <class To>
 void put_outbox(To& to, const AcceptedRow& each) {
   const OutboxRow& row = *each.row;
-  to.int8(each.accepted).uuid(parse_uuid(row.id)->bytes);
+  to.int8(each.accepted).uuid(each.uuid.bytes);
   for (std::string OutboxRow::*const field : kFields) {
     const std::string& value = row.*field;
     if (value.empty()) {
@@ -104,7 +105,7 @@ void write_outbox_later(Connection& c, const std::vector<AcceptedRow>& rows) {
   Array& id = arrays.emplace_back(Type::Uuid);
   for (const AcceptedRow& each : rows) {
     accepted.add_int8(each.accepted);
-    id.add(parse_uuid(each.row->id)->bytes);
+    id.add(each.uuid.bytes);
   }
   Params params;
   params.array(accepted).array(id);
@@ -148,7 +149,7 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
         const DedupEntry entry{.id = drawn[rows.size()], .body = candidate.body, .uuid = candidate.uuid};
         entries.push_back({dedup_id(candidate.tenant, candidate.uuid), entry});
         if (candidate.key) entries.push_back({*candidate.key, entry});
-        rows.push_back({entry.id, &groups[g][i].row});
+        rows.push_back({entry.id, candidate.uuid, &groups[g][i].row});
         if (const auto& note = groups[g][i].note) {
           c.use("audit_add")
               .run(now, note->by.actor, note->action, note->by.why, entry.id, note->delivery, note->detail);

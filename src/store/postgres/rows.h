@@ -118,7 +118,7 @@ void write_rows(Connection& c, const Rows& rows, const RowTarget& target, const 
     }
     return;
   }
-  CopyRows all;
+  CopyRows all{rows.size()};
   for (const auto& row : rows) {
     all.row(target.columns);
     put(all, row);
