@@ -1,5 +1,6 @@
 """What it costs the application: an INSERT into the outbox beside the same into a plain table, batches, and intake over HTTP."""
 import json
+import os
 import statistics
 import time
 
@@ -20,8 +21,9 @@ def outbox_insert(bench, clients):
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
         database = home.store.database
         database.query(limits.PLAIN)
+        os.sync()  # what was measured before leaves nothing to be written meanwhile
         meter = machine.Meter(postgres=bench.server.pid)
-        plain, paused = by_turns(database, clients, seconds=2 if bench.quick else 32)
+        plain, paused = by_turns(database, clients, seconds=4 if bench.quick else 32)
         figures = meter.stop()
         stored = database.number("SELECT count(*) FROM postrider.outbox")
         if stored < figures["seconds"] / 2 * paused * 0.6:  # of the other half, and of the time in which pgbench starts
@@ -32,7 +34,7 @@ def outbox_insert(bench, clients):
         around = [plain if bench.quick else rate(limits.PLAIN_INSERT, 2)]
         engine = home.start().ready()
         time.sleep(0.2)
-        running = rate(INSERT, 1 if bench.quick else 8)
+        running = rate(INSERT, 2 if bench.quick else 8)
         engine.kill()
         around.append(plain if bench.quick else rate(limits.PLAIN_INSERT, 2))
         other = max(figures["other_cpu"], meter.stop()["other_cpu"])
@@ -80,6 +82,7 @@ def intake(bench, kind, connections, batch):
     sends; a SQLite engine has all roles, so it expands meanwhile and does not send (its channel has no provider)."""
     seconds = 1 if bench.quick else 8
     with postrider.Home(bench, kind, bench.nginx.url) as home:
+        os.sync()
         commit = None
         if kind is postrider.Postgres:
             home.store.database.query(limits.PLAIN)

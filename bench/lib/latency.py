@@ -80,6 +80,7 @@ def produce(producer, rate, seconds):
 
 def sample(bench, kind, rate):
     seconds = (1.5 if bench.quick else 15) + WARM_UP
+    os.sync()  # what was measured before leaves nothing to be written meanwhile
     arrivals = Arrivals()
     try:
         with postrider.Home(bench, kind, arrivals.url) as home:

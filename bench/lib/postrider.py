@@ -237,16 +237,15 @@ def drain(bench, kind, count):
         return drain_in(bench, home, count)
 
 
-def drain_in(bench, home, count, nodes=1):
-    """The same in a home that may have a past, by one or more nodes."""
+def drain_in(bench, home, count):
+    """The same in a home that may have a past."""
     before = home.finished()
     home.queue_up(count)
     home.store.settle()
     bench.nginx.mark()
-    engines = [home.start("send,maintain" if home.store.name == "pg" else None) for _ in range(nodes)]
-    figures = watch(bench, home, engines[0], count, ("queue", "deferred"))
-    for engine in engines:
-        engine.stop()
+    engine = home.start("send,maintain" if home.store.name == "pg" else None)
+    figures = watch(bench, home, engine, count, ("queue", "deferred"))
+    engine.stop()
     home.check(count, before)
     return figures
 

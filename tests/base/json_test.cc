@@ -92,16 +92,16 @@ TEST(Json, AKeyGivenTwiceIsFoundAmongMany) {
 TEST(Json, DocumentsOfAnyDepthAndSizeMayBeOpenTogether) {
   std::vector<JsonDocument> open;
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 10; ++i) {
-      const std::string text = "{\"a\":" + std::to_string(i) + ",\"b\":\"" + std::string(i * 2'000U, 'x') + "\"}";
-      auto document = JsonDocument::parse(text, {.depth_max = static_cast<std::size_t>(4 + i % 3)});
+    for (std::size_t i = 0; i < 10; ++i) {
+      const std::string text = "{\"a\":" + std::to_string(i) + ",\"b\":\"" + std::string(i * 2'000, 'x') + "\"}";
+      auto document = JsonDocument::parse(text, {.depth_max = 4 + i % 3});
       ASSERT_TRUE(document);
       open.push_back(std::move(*document));
     }
     expect_wrong("[[[[[[[[1]]]]]]]]", {.depth_max = 4});
     for (std::size_t i = 0; i < open.size(); ++i) {
       EXPECT_EQ(open[i].root().find("a")->integer(), static_cast<std::int64_t>(i));
-      EXPECT_EQ(open[i].root().find("b")->text()->size(), i * 2'000U);
+      EXPECT_EQ(open[i].root().find("b")->text()->size(), i * 2'000);
     }
     open.clear();
   }
