@@ -278,7 +278,7 @@ void prefer_long_turns() {
 /// Every batch needs about as much memory as the one before. What it frees is kept for the next one instead of being
 /// given back to the system, which would give it anew page by page.
 void keep_freed_memory() {
-  constexpr int kKept = 16 << 20;  // at the end of each arena
+  constexpr int kKept = 4 << 20;  // at the end of each arena
   ::mallopt(M_TRIM_THRESHOLD, kKept);
   ::mallopt(M_MMAP_THRESHOLD, kKept);
 }
