@@ -100,7 +100,7 @@ JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 // A parser's buffers cost more than reading a small document with them: each thread keeps some for the next ones. Two
 // documents are often open at once, and of another depth each.
 struct JsonDocument::Spares {
-  std::array<std::unique_ptr<Held>, 3> kept;
+  std::array<std::unique_ptr<Held>, 2> kept;
   std::size_t next = 0;  // the place that is given up when all are taken
 
   std::unique_ptr<Held> take(std::size_t capacity, std::size_t depth) {

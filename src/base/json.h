@@ -28,7 +28,7 @@ class JsonView {
   /// The member with exactly this key; empty for anything that is no object.
   [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
   /// The same, beginning at `near`, which is then behind what was found: keys that are asked for in their order are
-  /// each found at once. Whatever `near` was left at is good.
+  /// each found at once. It may have been left anywhere in a document that still lives.
   [[nodiscard]] std::optional<JsonView> find(std::string_view key, JsonCursor& near) const;
   /// Walks "a.b.c" through objects.
   [[nodiscard]] std::optional<JsonView> find_path(std::string_view dotted) const;
