@@ -194,7 +194,15 @@ TEST_P(Context, ADatabaseThatGoesAwayAndComesBackIsAskedAgain) {
   const std::string gone = ask(query);
   EXPECT_TRUE(gone.starts_with("passing: database \"shop\": ")) << gone;
   application->come_back();
-  EXPECT_EQ(ask(query), R"({"guest":"Asha"})");
+  // A refusal that was long in coming, as it can be on a busy machine, is a reason to leave the database alone for a
+  // while.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{45};
+  std::string back = ask(query);
+  while (back.starts_with("passing: ") && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds{20});
+    back = ask(query);
+  }
+  EXPECT_EQ(back, R"({"guest":"Asha"})");
 }
 
 TEST_P(Context, ManyThreadsShareFewConnections) {
