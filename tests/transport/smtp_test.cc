@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "transport/mail_peer.h"
 
 namespace postrider::test {
@@ -209,7 +211,8 @@ TEST(Smtp, EightBitTextIsAnnounced) {
 }
 
 TEST(Smtp, AnIdleConnectionThatTheServerClosedIsReplaced) {
-  HostilePeer peer{[](PeerSocket& socket) {
+  std::atomic<int> closed{0};
+  HostilePeer peer{[&closed](PeerSocket& socket) {
     socket.write("220 x\r\n");
     socket.read_line();
     socket.write("250 PIPELINING\r\n");
@@ -219,6 +222,7 @@ TEST(Smtp, AnIdleConnectionThatTheServerClosedIsReplaced) {
     socket.write("250 taken\r\n");
     std::this_thread::sleep_for(milliseconds{5});
     socket.write("421 idle for too long\r\n");
+    ++closed;
   }};
   Endpoint endpoint = local_endpoint();
   endpoint.smtp_host = "127.0.0.1";
@@ -228,7 +232,8 @@ TEST(Smtp, AnIdleConnectionThatTheServerClosedIsReplaced) {
   for (int i = 0; i < 3; ++i) {
     const Reply reply = caller.call(a_mail());
     EXPECT_TRUE(is_mail(reply, MailStep::Body, 250)) << describe(reply);
-    std::this_thread::sleep_for(milliseconds{20});
+    for (int wait = 0; wait < 1000 && closed.load() <= i; ++wait) std::this_thread::sleep_for(milliseconds{10});
+    std::this_thread::sleep_for(milliseconds{50});
   }
   EXPECT_EQ(peer.connections(), 3);
 }
