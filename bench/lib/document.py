@@ -58,6 +58,7 @@ def samples_of(key, runs):
               "recipients_10000_s": ("10,000 recipients", "made_s"), "recipients_10000_priority_p99_ms": ("10,000 recipients", "p99_ms"),
               "drain_history_ratio": ("drain postrider pg, history", "ratio"), "takeover_s": ("takeover pg", "takeover_s"),
               "small_tenants_p99_ms": ("small tenants", "p99_ms"), "priority_p99_ms": ("priority", "p99_ms"), "held_xmin_ratio": ("held transaction", "ratio"),
+              "nodes_2_vs_1_slow": ("nodes, slow provider", "ratio_2"), "nodes_3_vs_1_slow": ("nodes, slow provider", "ratio_3"),
               "nodes_2_vs_1": ("nodes", "ratio_2"), "nodes_3_vs_1": ("nodes", "ratio_3"), "rss_mb": ("whole way pg", "rss_mb")}
     if found := re.fullmatch(r"latency_(\d+)_(p\d+)_ms", key):
         places[key] = (f"latency {found[1]} pg", f"{found[2]}_ms")

@@ -8,19 +8,26 @@ from harness import free_port  # of tests/e2e
 from lib import machine
 
 
+SLEEPS = "/usr/lib/nginx/modules/ngx_http_echo_module.so"  # comes with Debian's nginx-light
+SLOW_SECONDS = 0.01
+
+
 class Nginx:
-    """Answers every POST with 200 {"id":"ok"}. requests() is nginx's own count, without our looking."""
+    """Answers every POST with 200 {"id":"ok"}, at slow_url after SLOW_SECONDS. requests() is nginx's own count, without our looking."""
 
     def __init__(self, folder):
         self.folder, self.port = f"{folder}/nginx", free_port()
         os.makedirs(self.folder)
         self.url = f"http://127.0.0.1:{self.port}/in"
+        self.slow_url = f"http://127.0.0.1:{self.port}/slow"
         with open(f"{self.folder}/nginx.conf", "w", encoding="ascii") as file:
-            file.write(f"""daemon off; worker_processes 1; pid {self.folder}/nginx.pid; error_log {self.folder}/error.log;
+            file.write(f"""load_module {SLEEPS};
+daemon off; worker_processes 1; pid {self.folder}/nginx.pid; error_log {self.folder}/error.log;
 events {{ worker_connections 4096; }}
 http {{ access_log off; client_body_temp_path {self.folder}/b; proxy_temp_path {self.folder}/p; fastcgi_temp_path {self.folder}/f;
 uwsgi_temp_path {self.folder}/u; scgi_temp_path {self.folder}/s; keepalive_requests 100000000; keepalive_timeout 6h;
 server {{ listen 127.0.0.1:{self.port} backlog=2048;
+location = /slow {{ default_type application/json; echo_sleep {SLOW_SECONDS}; echo '{{"id":"ok"}}'; }}
 location = /status {{ stub_status; }}
 location / {{ default_type application/json; return 200 '{{"id":"ok"}}'; }} }} }}
 """)

@@ -110,7 +110,7 @@ def small_tenants(bench):
 
 
 def priority(bench):
-    waiting, rate, seconds = 1_000_000, 50, 20
+    waiting, rate, seconds = 1_000_000, 50, 10
     with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
         home.queue_up(waiting, ", lane", ", 'bulk'")
         home.store.settle()
@@ -131,33 +131,34 @@ def priority(bench):
         return {**figures, **latency.percentiles([float(at) - committed[name] for name, _, at in found]), "count": len(found), "bulk_left": left}
 
 
-def steady_rate(bench, count, number):
-    """Deliveries a second of so many nodes, each a process with the roles send and maintain, over the last half of a drain: while the first
-    is sent, the second and the third are still starting."""
-    with postrider.Home(bench, postrider.Postgres, bench.nginx.url) as home:
+def steady_rate(bench, number, url, count):
+    """Deliveries a second of so many nodes, each a process with the roles send and maintain, between 30 and 90 % of a drain: before, the
+    second and the third are still starting; behind, there is no work for all of them any more."""
+    with postrider.Home(bench, postrider.Postgres, url) as home:
         before = home.finished()
         home.queue_up(count)
         home.store.settle()
         bench.nginx.mark()
         engines = [home.start("send,maintain") for _ in range(number)]
-        bench.nginx.wait_for(count // 2, postrider.PATIENCE, alive=engines[0].alive)
-        meter, served = machine.Meter(), bench.nginx.requests()
+        bench.nginx.wait_for(count * 3 // 10, postrider.PATIENCE, alive=engines[0].alive)
+        meter, first = machine.Meter(), bench.nginx.requests()
+        bench.nginx.wait_for(count * 9 // 10, postrider.PATIENCE, every=0.005, alive=engines[0].alive)
+        last, figures = bench.nginx.requests(), meter.stop()
         bench.nginx.wait_for(count, postrider.PATIENCE, alive=engines[0].alive)
         home.wait_empty("queue", "deferred")
-        figures = meter.stop()
         if not all(engine.alive() for engine in engines):
             raise machine.Refused("a node ended before the drain did")
         for engine in engines:
             engine.stop()
         home.check(count, before)
-        return (count - served) / figures["seconds"], figures["other_cpu"]
+        return (last - first) / figures["seconds"], figures["other_cpu"]
 
 
-def nodes(bench):
-    """One, two and three nodes, twice forth and back, so that the machine's moods meet all of them."""
+def nodes(bench, url, count):
+    """One, two and three nodes, forth and back, so that the machine's moods meet all of them. `count`: notifications for so many nodes."""
     found, other = {1: [], 2: [], 3: []}, 0
-    for number in 2 * (1, 2, 3, 3, 2, 1):
-        rate, others = steady_rate(bench, bench.count // 2, number)
+    for number in (1, 2, 3, 3, 2, 1):
+        rate, others = steady_rate(bench, number, url, count(number))
         found[number].append(rate)
         other = max(other, others)
     rates = {number: statistics.mean(seen) for number, seen in found.items()}
@@ -165,7 +166,8 @@ def nodes(bench):
 
 
 def run(bench):
-    bench.figures.measure("nodes", lambda: nodes(bench))
+    bench.figures.measure("nodes", lambda: nodes(bench, bench.nginx.url, lambda number: bench.count))
+    bench.figures.measure("nodes, slow provider", lambda: nodes(bench, bench.nginx.slow_url, lambda number: bench.count // 10 * number), repeats=1)
     bench.figures.measure("small tenants", lambda: small_tenants(bench))
     bench.figures.measure("priority", lambda: priority(bench), repeats=1)
     bench.figures.measure("held transaction", lambda: held_transaction(bench), repeats=1)

@@ -46,6 +46,34 @@ Uuid make_uuid7(Instant now, std::uint64_t random_high, std::uint64_t random_low
   return id;
 }
 
+namespace {
+
+/// FNV-1a over all bytes but the last two, folded.
+std::uint16_t check_of(const Uuid& id) {
+  std::uint32_t hash = 2'166'136'261U;
+  for (std::size_t i = 0; i + 2 < id.bytes.size(); ++i) hash = (hash ^ id.bytes[i]) * 16'777'619U;
+  return static_cast<std::uint16_t>(hash >> 16U ^ hash);
+}
+
+}  // namespace
+
+Uuid make_checked_uuid7(Instant now, std::uint64_t random_high, std::uint64_t random_low) {
+  Uuid id = make_uuid7(now, random_high, random_low);
+  const std::uint16_t check = check_of(id);
+  id.bytes[14] = static_cast<std::uint8_t>(check >> 8U);
+  id.bytes[15] = static_cast<std::uint8_t>(check);
+  return id;
+}
+
+std::optional<Instant> uuid7_time(const Uuid& id) {
+  if (id.bytes[6] >> 4 != 7) return std::nullopt;
+  std::int64_t ms = 0;
+  for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | id.bytes[i];
+  return instant_from_us(ms * 1000);
+}
+
+bool is_checked(const Uuid& id) { return (id.bytes[14] << 8 | id.bytes[15]) == check_of(id); }
+
 RowId id_floor(Instant at) {
   const std::int64_t ms = (to_us(at) - to_us(kIdEpoch)) / 1000;
   return ms <= 0 ? 0 : ms << (kIdSequenceBits + kIdSlotBits);

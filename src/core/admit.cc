@@ -26,6 +26,7 @@ const DedupEntry* find_in(const DedupFound& found, const DedupFound& earlier, co
 
 Admitted admit_one(const Candidate& candidate, const DedupFound& found, const DedupFound& earlier,
                    const DedupFound& own) {
+  if (candidate.repeats_nothing()) return {Admission::New, candidate.uuid};
   const DedupEntry* first = candidate.key ? find_in(found, earlier, own, *candidate.key) : nullptr;
   if (first == nullptr) first = find_in(found, earlier, own, dedup_id(candidate.tenant, candidate.uuid));
   if (first == nullptr) return {Admission::New, candidate.uuid};
@@ -43,7 +44,7 @@ std::vector<std::vector<Admitted>> admit(std::span<const std::vector<Candidate>>
     std::vector<Admitted> verdicts;
     for (const Candidate& candidate : group) {
       verdicts.push_back(admit_one(candidate, found, earlier, own));
-      if (verdicts.back().verdict != Admission::New) continue;
+      if (verdicts.back().verdict != Admission::New || candidate.repeats_nothing()) continue;
       const DedupEntry entry{.body = candidate.body, .uuid = candidate.uuid};
       own.emplace(dedup_id(candidate.tenant, candidate.uuid), entry);
       if (candidate.key) own.emplace(*candidate.key, entry);

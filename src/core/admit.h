@@ -36,7 +36,11 @@ struct Candidate {
   Uuid uuid = {};
   std::optional<DedupKey> key = {};  // its idempotency key, when it has one
   Hash128 body = {};
-  bool fresh = false;  // its id was made here: no earlier message has it
+  bool fresh = false;  // its id was made here (make_checked_uuid7): no earlier message has it
+  /// It can repeat nothing, so there is nothing to decide before it is expanded: its id's entry is made then.
+  [[nodiscard]] bool repeats_nothing() const { return fresh && !key; }
+  /// Whoever gives an id that was made here may mean a message that waits without an entry.
+  [[nodiscard]] bool may_repeat_a_waiting_one() const { return !fresh && is_checked(uuid); }
 };
 enum class Admission : std::uint8_t { New, Duplicate, KeyReused };
 struct Admitted {
@@ -44,6 +48,7 @@ struct Admitted {
   Uuid first = {};  // the message that counts: itself when new
 };
 
+/// `found` has the entries of these candidates' keys and ids; where one `may_repeat_a_waiting_one`, also such a one.
 /// Requests are all-or-nothing: one reused key refuses the whole group, and a refused group leaves no trace for those
 /// behind it. `groups` are candidates request by request, in order of arrival.
 std::vector<std::vector<Admitted>> admit(std::span<const std::vector<Candidate>> groups, const DedupFound& found);

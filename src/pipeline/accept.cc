@@ -18,15 +18,15 @@ std::variant<IntakeGroup, RefusedMessage> prepare(std::vector<OutboxRow> rows, c
     if (judged.expires_at && *judged.expires_at <= now) {
       return RefusedMessage{i, {Reason::Expired, "expires_at", "has already passed"}};
     }
-    const Hash128 body = body_hash(row);
     const bool fresh = row.id.empty();
-    const Uuid uuid = fresh ? make_uuid7(now, random.next(), random.next()) : *parse_uuid(row.id);
+    const Uuid uuid = fresh ? make_checked_uuid7(now, random.next(), random.next()) : *parse_uuid(row.id);
     if (fresh) row.id = format_uuid(uuid);
     NewMessage& message = group.emplace_back();
     message.tenant = tenant->id;
-    message.candidate = {.tenant = tenant->id, .uuid = uuid, .body = body, .fresh = fresh};
+    message.candidate = {.tenant = tenant->id, .uuid = uuid, .fresh = fresh};
     if (!row.idempotency_key.empty())
       message.candidate.key = dedup_message(canary("key_without_tenant") ? 0 : tenant->id, row.idempotency_key);
+    if (!message.candidate.repeats_nothing()) message.candidate.body = body_hash(row);
     message.row = std::move(row);
   }
   return group;

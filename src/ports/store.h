@@ -47,15 +47,17 @@ struct NewMessage {
   TenantId tenant = 0;
   Candidate candidate = {};
   std::optional<AuditNote> note = {};  // where an operator had it made
+  /// Its row is all there is to write: no entry, and no number that an entry or a note would name.
+  [[nodiscard]] bool is_row_only() const { return candidate.repeats_nothing() && !note; }
 };
 using IntakeGroup = std::vector<NewMessage>;  // one HTTP request: all or nothing
 
 class IntakeStore {
  public:
   virtual ~IntakeStore() = default;
-  /// Makes the new messages durable (outbox row and dedup entries) in one transaction for all groups, judged by core
-  /// admit(). A group with a reused key stores nothing. When it returns, everything it calls New is on disk. A key that
-  /// another node took at the same moment is seen and answered as Duplicate.
+  /// Makes the new messages durable (outbox row, and dedup entries unless it is_row_only) in one transaction for all
+  /// groups, judged by core admit(). A group with a reused key stores nothing. When it returns, everything it calls New
+  /// is on disk. A key that another node took at the same moment is seen and answered as Duplicate.
   virtual Result<std::vector<std::vector<Admitted>>> accept(Instant now, std::span<const IntakeGroup> groups) = 0;
 };
 

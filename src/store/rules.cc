@@ -50,10 +50,7 @@ bool may_expand_again(MessageState state) {
 Instant waiting_since(const OutboxRow& row) {
   if (row.accepted) return id_time(*row.accepted);
   const auto id = parse_uuid(row.id);
-  if (!id || id->bytes[6] >> 4 != 7) return {};
-  std::int64_t ms = 0;
-  for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | id->bytes[i];
-  return instant_from_us(ms * 1000);
+  return id ? uuid7_time(*id).value_or(Instant{}) : Instant{};
 }
 
 MessageView pending_view(const OutboxRow& row, TenantId tenant) {
@@ -75,6 +72,12 @@ ListItem pending_item(const OutboxRow& row, TenantId tenant) {
   item.reason = Reason::Waiting;
   item.accepted_at = waiting_since(row);
   return item;
+}
+
+void add_waiting(const OutboxRow& row, const NewMessage& made, DedupFound& found) {
+  const Candidate& candidate = made.candidate;
+  if (row.tenant != made.row.tenant || parse_uuid(row.id) != candidate.uuid) return;
+  found.emplace(dedup_id(candidate.tenant, candidate.uuid), DedupEntry{.body = body_hash(row), .uuid = candidate.uuid});
 }
 
 Result<StateFilter> parse_state_filter(std::string_view text) {

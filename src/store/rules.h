@@ -36,6 +36,9 @@ Instant waiting_since(const OutboxRow& row);
 MessageView pending_view(const OutboxRow& row, TenantId tenant);
 ListItem pending_item(const OutboxRow& row, TenantId tenant);
 
+/// What accept() finds where `made` has the id of a row that waits in the outbox without an entry (or with one).
+void add_waiting(const OutboxRow& row, const NewMessage& made, DedupFound& found);
+
 /// `ListFilter::state` understood. A word that is a delivery's state means deliveries in it (and messages without
 /// deliveries, where the same word is a message's state); any other word means everything of messages in that state.
 struct StateFilter {

@@ -35,8 +35,13 @@ TEST(Uuids, OfVersionSevenCarryVersionVariantAndTime) {
     std::int64_t ms = 0;
     for (std::size_t i = 0; i < 6; ++i) ms = ms << 8 | id.bytes[i];
     EXPECT_EQ(ms, to_us(kNow) / 1000 + round);
+    EXPECT_EQ(uuid7_time(id), instant_from_us(ms * 1000));
     EXPECT_EQ(parse_uuid(format_uuid(id)), id);
   }
+}
+
+TEST(Uuids, OfOtherVersionsSayNoTime) {
+  EXPECT_FALSE(uuid7_time(parse_uuid("018f0000-abcd-4000-8000-0000000000ff").value()));
 }
 
 TEST(Uuids, OfALaterMillisecondSortBehind) {
@@ -51,6 +56,23 @@ TEST(Uuids, UseAllTheRandomBitsTheyAreGiven) {
   for (int bit = 0; bit < 12; ++bit) seen.insert(make_uuid7(kNow, 1ULL << bit, 0));
   for (int bit = 0; bit < 62; ++bit) seen.insert(make_uuid7(kNow, 0, 1ULL << bit));
   EXPECT_EQ(seen.size(), 74U);
+}
+
+TEST(Uuids, ThatWereMadeHereAreToldFromOthersByTheirCheck) {
+  Prng dice{3};
+  int changed = 0;
+  int foreign = 0;
+  for (int round = 0; round < 10'000; ++round) {
+    Uuid id = make_checked_uuid7(kNow + milliseconds{round}, dice.next(), dice.next());
+    EXPECT_TRUE(is_checked(id));
+    EXPECT_EQ(id.bytes[6] >> 4, 7);
+    EXPECT_EQ(id.bytes[8] >> 6, 2);
+    id.bytes[static_cast<std::size_t>(dice.below(16))] ^= static_cast<std::uint8_t>(1 + dice.below(255));
+    changed += is_checked(id) ? 1 : 0;
+    foreign += is_checked(make_uuid7(kNow, dice.next(), dice.next())) ? 1 : 0;
+  }
+  EXPECT_LE(changed, 3);  // one in 65,536
+  EXPECT_LE(foreign, 3);
 }
 
 TEST(IdSource, GrowsAlwaysAlsoWhenTheClockGoesBack) {

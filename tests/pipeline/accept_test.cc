@@ -36,10 +36,13 @@ TEST(Prepare, EveryMessageGetsItsTenantItsIdAndItsCandidate) {
   const auto id = parse_uuid(group[0].row.id);
   ASSERT_TRUE(id);
   EXPECT_EQ(id->bytes[6] >> 4, 7) << "a version 7 UUID";
+  EXPECT_TRUE(is_checked(*id));
   EXPECT_EQ(group[0].candidate.uuid, *id);
   EXPECT_EQ(group[0].candidate.key, dedup_message(7, "k"));
   EXPECT_EQ(group[0].candidate.body, body_hash(row()));
   EXPECT_FALSE(group[1].candidate.key);
+  EXPECT_FALSE(group[0].candidate.repeats_nothing());
+  EXPECT_TRUE(group[1].candidate.repeats_nothing());
   EXPECT_NE(group[0].row.id, group[1].row.id);
 }
 
@@ -49,6 +52,8 @@ TEST(Prepare, AnIdThatTheCallerChoseIsKept) {
   mine.id = "018F0000-0000-7000-8000-000000000001";
   const auto group = std::get<IntakeGroup>(desk.prepare({mine}));
   EXPECT_EQ(format_uuid(group[0].candidate.uuid), "018f0000-0000-7000-8000-000000000001");
+  EXPECT_FALSE(group[0].candidate.repeats_nothing());
+  EXPECT_EQ(group[0].candidate.body, body_hash(row()));
 }
 
 TEST(Prepare, OneWrongMessageRefusesTheRequestWithItsIndex) {

@@ -58,6 +58,12 @@ std::variant<OutboxAsked, ApiError> read_outbox_asked(const ApiParts& parts, con
   return asked;
 }
 
+// An id of ours says when the message came; an inner one, when it left the table.
+Instant created_at(const Message& m) {
+  if (m.id == 0) return m.accepted_at;
+  return is_checked(m.uuid) ? uuid7_time(m.uuid).value_or(id_time(m.id)) : id_time(m.id);
+}
+
 bool is_in_outbox(const MessageView& view) { return view.message.id == 0; }
 
 // Leaves the page, and gives the next one's cursor.
@@ -92,7 +98,7 @@ void write_message(JsonWriter& json, const MessageView& view, const Mask& mask, 
   time_or_null(json, "nextAttemptUtc", view.next_attempt);
   json.member("attemptCount", view.attempts);
   text_or_null(json, "lastError", mask.text(excerpt(error_of(view, status), kExcerptBytesMax)));
-  json.member("createdAtUtc", format_instant(m.id != 0 ? id_time(m.id) : m.accepted_at));
+  json.member("createdAtUtc", format_instant(created_at(m)));
   time_or_null(json, "publishedAtUtc",
                status == "Published" ? std::optional{view.since.value_or(m.accepted_at)} : std::nullopt);
 }

@@ -379,14 +379,19 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
   }
   // Up to and with the answer to the sync; a connection that is gone has none. Without a COMMIT among the steps it is
   // the sync that commits.
+  const bool sync_commits = steps.back().statement != kCommit;
   bool synced = false;
   while (!synced && PQstatus(to) == CONNECTION_OK) {
-    PGresult* const next = PQgetResult(to);
+    PGresult* next = PQgetResult(to);
     synced = PQresultStatus(next) == PGRES_PIPELINE_SYNC;
+    if (!failed && sync_commits && next != nullptr && PQresultStatus(next) == PGRES_FATAL_ERROR) {
+      failed = true;
+      std::swap(last, next);
+    }
     PQclear(next);
   }
   if (PQstatus(to) == CONNECTION_OK) PQexitPipelineMode(to);
-  if (failed || (!synced && steps.back().statement != kCommit)) fail(last, when_lost);
+  if (failed || (!synced && sync_commits)) fail(last, when_lost);
   return Rows{last};
 }
 
@@ -439,9 +444,11 @@ void Connection::run(const char* sql) {
 
 void Connection::commit() {
   std::vector<Step> steps = std::exchange(later_, {});
-  if (std::exchange(begin_pending_, false)) {
-    if (steps.empty()) return;  // nothing was said
-    steps.insert(steps.begin(), {kBegin});
+  if (begin_pending_) {
+    // Nothing is open on the server: what goes to it together, up to one sync, is a transaction by itself.
+    if (!steps.empty()) pipeline(steps, ErrorCode::Ambiguous);
+    begin_pending_ = false;  // not before: what fails leaves nothing to roll back
+    return;
   }
   steps.push_back({kCommit});
   const Rows done = pipeline(steps, ErrorCode::Ambiguous);

@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
+#include "store/common/read.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
@@ -13,7 +14,7 @@ bool is_refused(const std::vector<Admitted>& verdicts) {
 }
 
 struct AcceptedRow {
-  RowId accepted = 0;
+  std::optional<RowId> accepted = {};
   Uuid uuid = {};
   const OutboxRow* row = nullptr;
 };
@@ -55,7 +56,8 @@ constexpr std::array<std::string OutboxRow::*, 30> kFields{&OutboxRow::tenant,  
 template <class To>
 void put_outbox(To& to, const AcceptedRow& each) {
   const OutboxRow& row = *each.row;
-  to.int8(each.accepted).uuid(each.uuid.bytes);
+  each.accepted ? to.int8(*each.accepted) : to.null();
+  to.uuid(each.uuid.bytes);
   for (std::string OutboxRow::*const field : kFields) {
     const std::string& value = row.*field;
     if (value.empty()) {
@@ -104,7 +106,7 @@ void write_outbox_later(Connection& c, const std::vector<AcceptedRow>& rows) {
   Array& accepted = arrays.emplace_back(Type::Int8);
   Array& id = arrays.emplace_back(Type::Uuid);
   for (const AcceptedRow& each : rows) {
-    accepted.add_int8(each.accepted);
+    each.accepted ? accepted.add_int8(*each.accepted) : accepted.add_null();
     id.add(each.uuid.bytes);
   }
   Params params;
@@ -118,42 +120,67 @@ void write_outbox(Connection& c, const std::vector<AcceptedRow>& rows) {
              [](auto& to, const AcceptedRow& row) { put_outbox(to, row); });
 }
 
+struct Offered {
+  std::vector<std::vector<Candidate>> candidates = {};
+  std::set<DedupKey> wanted = {};  // keys that may exist
+  std::vector<const NewMessage*> may_wait = {};
+  std::size_t messages = 0;
+};
+
+Offered offered(std::span<const IntakeGroup> groups) {
+  Offered all;
+  all.candidates.reserve(groups.size());
+  for (const IntakeGroup& group : groups) {
+    all.messages += group.size();
+    auto& own = all.candidates.emplace_back();
+    own.reserve(group.size());
+    for (const NewMessage& made : group) {
+      own.push_back(made.candidate);
+      if (!made.candidate.fresh) all.wanted.insert(dedup_id(made.candidate.tenant, made.candidate.uuid));
+      if (made.candidate.key) all.wanted.insert(*made.candidate.key);
+      if (made.candidate.may_repeat_a_waiting_one()) all.may_wait.push_back(&made);
+    }
+  }
+  return all;
+}
+
+// The outbox first: a row that is expanded meanwhile has its entry by then.
+DedupFound find_all(Connection& c, const Offered& all) {
+  DedupFound waiting;
+  for (const NewMessage* made : all.may_wait) common::find_waiting(c, *made, waiting);
+  DedupFound found = find_dedups(c, all.wanted);
+  found.merge(waiting);
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, std::span<const IntakeGroup> groups) {
   if (groups.empty()) return std::vector<std::vector<Admitted>>{};
-  std::vector<std::vector<Candidate>> candidates;
-  std::set<DedupKey> wanted;
-  std::size_t messages = 0;
-  for (const IntakeGroup& group : groups) {
-    messages += group.size();
-    auto& own = candidates.emplace_back();
-    for (const NewMessage& made : group) {
-      own.push_back(made.candidate);
-      if (!made.candidate.fresh) wanted.insert(dedup_id(made.candidate.tenant, made.candidate.uuid));
-      if (made.candidate.key) wanted.insert(*made.candidate.key);
-    }
-  }
+  const Offered all = offered(groups);
   std::vector<RowId> drawn;  // ids, used again when the first try was in vain
   const auto once = [&](Connection& c, bool ask_first) {
     Transaction transaction{c};
-    auto verdicts = admit(candidates, ask_first ? find_dedups(c, wanted) : DedupFound{});
+    auto verdicts = admit(all.candidates, ask_first ? find_all(c, all) : DedupFound{});
     std::vector<AcceptedRow> rows;
     std::vector<NewDedup> entries;
+    std::size_t with_entry = 0;
+    const auto add = [&](const NewMessage& made) {
+      const Candidate& candidate = made.candidate;
+      if (made.is_row_only()) return rows.push_back({std::nullopt, candidate.uuid, &made.row});
+      if (with_entry == drawn.size()) drawn.push_back(ids().next(now));
+      const DedupEntry entry{.id = drawn[with_entry++], .body = candidate.body, .uuid = candidate.uuid};
+      entries.push_back({dedup_id(candidate.tenant, candidate.uuid), entry});
+      if (candidate.key) entries.push_back({*candidate.key, entry});
+      rows.push_back({entry.id, candidate.uuid, &made.row});
+      if (const auto& note = made.note) {
+        c.use("audit_add").run(now, note->by.actor, note->action, note->by.why, entry.id, note->delivery, note->detail);
+      }
+    };
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (is_refused(verdicts[g])) continue;
       for (std::size_t i = 0; i < groups[g].size(); ++i) {
-        if (verdicts[g][i].verdict != Admission::New) continue;
-        const Candidate& candidate = groups[g][i].candidate;
-        if (rows.size() == drawn.size()) drawn.push_back(ids().next(now));
-        const DedupEntry entry{.id = drawn[rows.size()], .body = candidate.body, .uuid = candidate.uuid};
-        entries.push_back({dedup_id(candidate.tenant, candidate.uuid), entry});
-        if (candidate.key) entries.push_back({*candidate.key, entry});
-        rows.push_back({entry.id, candidate.uuid, &groups[g][i].row});
-        if (const auto& note = groups[g][i].note) {
-          c.use("audit_add")
-              .run(now, note->by.actor, note->action, note->by.why, entry.id, note->delivery, note->detail);
-        }
+        if (verdicts[g][i].verdict == Admission::New) add(groups[g][i]);
       }
     }
     if (ask_first) {
@@ -171,7 +198,7 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
   };
   return run([&](Connection& c) {
     try {
-      if (messages <= kTogether && hope_.holds()) return once(c, false);
+      if (all.messages <= kTogether && all.may_wait.empty() && hope_.holds()) return once(c, false);
     } catch (const Failure& failure) {
       if (failure.error().code != ErrorCode::Conflict) throw;
       hope_.fails();

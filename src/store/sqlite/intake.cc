@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/fault.h"
+#include "store/common/read.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -11,12 +12,27 @@ void find_into(Connection& c, const DedupKey& key, DedupFound& found) {
   if (const auto entry = find_dedup(c, key)) found.emplace(key, *entry);
 }
 
+DedupFound find_all(Connection& c, std::span<const IntakeGroup> groups) {
+  DedupFound found;
+  for (const IntakeGroup& group : groups) {
+    for (const NewMessage& made : group) {
+      const Candidate& candidate = made.candidate;
+      if (candidate.repeats_nothing()) continue;
+      find_into(c, dedup_id(candidate.tenant, candidate.uuid), found);
+      if (candidate.key) find_into(c, *candidate.key, found);
+      common::find_waiting(c, made, found);
+    }
+  }
+  return found;
+}
+
 bool is_refused(const std::vector<Admitted>& verdicts) {
   return std::any_of(verdicts.begin(), verdicts.end(),
                      [](const Admitted& a) { return a.verdict == Admission::KeyReused; });
 }
 
 void store_new(Connection& c, Instant now, RowId id, const NewMessage& made) {
+  if (made.is_row_only()) return add_outbox_row(c, std::nullopt, made.row);
   const Candidate& candidate = made.candidate;
   const DedupEntry entry{.id = id, .body = candidate.body, .uuid = candidate.uuid};
   add_outbox_row(c, id, made.row);
@@ -39,14 +55,7 @@ Result<std::vector<std::vector<Admitted>>> SqliteSession::accept(Instant now, st
     for (const NewMessage& made : group) own.push_back(made.candidate);
   }
   return writer_.transact([&](Connection& c) {
-    DedupFound found;
-    for (const auto& group : candidates) {
-      for (const Candidate& candidate : group) {
-        find_into(c, dedup_id(candidate.tenant, candidate.uuid), found);
-        if (candidate.key) find_into(c, *candidate.key, found);
-      }
-    }
-    auto verdicts = admit(candidates, found);
+    auto verdicts = admit(candidates, find_all(c, groups));
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (is_refused(verdicts[g])) continue;
       for (std::size_t i = 0; i < groups[g].size(); ++i) {

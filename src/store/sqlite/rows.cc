@@ -2,7 +2,7 @@
 
 namespace postrider::sqlite {
 
-void add_outbox_row(Connection& c, RowId accepted, const OutboxRow& r) {
+void add_outbox_row(Connection& c, std::optional<RowId> accepted, const OutboxRow& r) {
   c.use("outbox_add")
       .run(accepted, r.id, r.tenant, r.topic, r.type, r.entity_id, r.version, r.idempotency_key, r.payload, r.sealed,
            r.lane, r.category, r.locale, r.origin, r.correlation_id, r.traceparent, r.schema_version, r.occurred_at,

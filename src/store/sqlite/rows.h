@@ -14,7 +14,7 @@ using common::Groups;
 using common::QueueRow;
 using common::StoredState;
 
-void add_outbox_row(Connection& c, RowId accepted, const OutboxRow& row);
+void add_outbox_row(Connection& c, std::optional<RowId> accepted, const OutboxRow& row);
 void add_message(Connection& c, const Message& message);
 void add_delivery(Connection& c, const Delivery& delivery);
 

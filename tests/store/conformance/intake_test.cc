@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "store/conformance/world.h"
 
 namespace postrider::conformance {
@@ -136,6 +138,81 @@ TEST_P(Intake, ARowThatWasAcceptedKeepsItsInnerIdWhenItIsExpanded) {
   EXPECT_EQ(view.message.id, promised);
   EXPECT_EQ(view.state, MessageState::Expanded);
   EXPECT_EQ(view.deliveries.size(), 1U);
+}
+
+// As the HTTP API makes them where the caller gave neither an id nor a key: nothing can repeat them, so they have no
+// entry before they are expanded.
+NewMessage with_own_id(World& w, const std::string& tenant = "acme") {
+  OutboxRow row = w.row("booking.made", tenant);
+  row.id = format_uuid(w.checked_uuid());
+  NewMessage made = w.offered(row);
+  made.candidate.fresh = true;
+  return made;
+}
+
+TEST_P(Intake, AnIdThatWasMadeHereNeedsNoEntryBeforeItIsExpanded) {
+  const NewMessage made = with_own_id(w);
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{made}}))[0][0].verdict, Admission::New);
+  EXPECT_EQ(w.look(made.candidate.uuid).state, MessageState::Pending);
+  EXPECT_EQ(error_of(w.a->message(w.other, made.candidate.uuid)), ErrorCode::NotFound);
+  EXPECT_EQ(must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a))).rows, 1U);
+  const MessageView view = w.look(made.candidate.uuid);
+  EXPECT_EQ(view.state, MessageState::Expanded);
+  EXPECT_NE(view.message.id, 0);
+  EXPECT_EQ(view.deliveries.size(), 1U);
+}
+
+TEST_P(Intake, AnIdThatWasMadeHereAndIsGivenBackIsADuplicateAlsoWhileItsMessageWaits) {
+  const NewMessage made = with_own_id(w);
+  must(w.a->accept(w.now, Groups{{made}}));
+  const NewMessage again = w.offered(made.row);
+  OutboxRow changed = made.row;
+  changed.payload = R"({"name":"Grace"})";
+  const auto look = [&] {
+    const auto answers = must(w.a->accept(w.now, Groups{{again}, {w.offered(changed)}}));
+    EXPECT_EQ(answers[0][0].verdict, Admission::Duplicate);
+    EXPECT_EQ(answers[0][0].first, made.candidate.uuid);
+    EXPECT_EQ(answers[1][0].verdict, Admission::KeyReused);
+    EXPECT_EQ(answers[1][0].first, made.candidate.uuid);
+  };
+  look();
+  EXPECT_EQ(must(w.a->stats({})).outbox, 1U);
+  must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  look();
+  EXPECT_EQ(must(w.a->stats({})).outbox, 0U);
+  EXPECT_EQ(w.look(made.candidate.uuid).state, MessageState::Expanded);
+}
+
+TEST_P(Intake, AnIdThatWasMadeForOneTenantIsFreeForAnother) {
+  const NewMessage made = with_own_id(w);
+  must(w.a->accept(w.now, Groups{{made}}));
+  OutboxRow row = made.row;
+  row.tenant = "other";
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{w.offered(row)}}))[0][0].verdict, Admission::New);
+}
+
+TEST_P(Intake, AProducersRowWithAnIdLikeOursIsFoundWhileItWaits) {
+  OutboxRow row = with_own_id(w).row;
+  w.database->insert(row);
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{w.offered(row)}}))[0][0].verdict, Admission::Duplicate);
+}
+
+TEST_P(Intake, MessagesWithAndWithoutAnEntryGoTogether) {
+  for (const std::size_t count : {3U, 200U}) {  // with the COMMIT, and by COPY
+    IntakeGroup group;
+    std::vector<Uuid> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      OutboxRow keyed = w.row();
+      keyed.idempotency_key = fmt::format("{}:{}", count, i);
+      group.push_back(i % 3 == 1 ? w.offered(keyed) : with_own_id(w));
+      all.push_back(group.back().candidate.uuid);
+    }
+    const auto answers = must(w.a->accept(w.now, Groups{group}));
+    for (const Admitted& each : answers[0]) EXPECT_EQ(each.verdict, Admission::New);
+    while (must(w.a->expand(w.now, w.a.id, 500, w.decide(w.a))).rows > 0) {
+    }
+    for (const Uuid& id : all) EXPECT_EQ(w.look(id).state, MessageState::Expanded);
+  }
 }
 
 TEST_P(Intake, EveryFieldOfARowComesThrough) {

@@ -30,6 +30,11 @@ Uuid World::uuid() {
   return make_uuid7(now, drawn_, drawn_ * 7919);
 }
 
+Uuid World::checked_uuid() {
+  ++drawn_;
+  return make_checked_uuid7(now, drawn_, drawn_ * 7919 << 20U);
+}
+
 OutboxRow World::row(const std::string& type, const std::string& tenant) {
   OutboxRow row;
   row.id = format_uuid(uuid());

@@ -62,6 +62,7 @@ class World {
   Node join(const std::string& name);
   OutboxRow row(const std::string& type = "booking.made", const std::string& tenant = "acme");
   Uuid uuid();
+  Uuid checked_uuid();
   NewMessage offered(OutboxRow row);
   /// The decision that follows `plan`; what it decided is kept in `decided`.
   ExpandDecision decide(const Node& node, Plan plan = {});

@@ -31,7 +31,7 @@ SELECT ($1::bigint[])[i], ($2::uuid[])[i], ($3::text[])[i], ($4::text[])[i], ($5
   ($15::text[])[i], ($16::text[])[i], ($17::text[])[i], ($18::timestamptz[])[i], ($19::timestamptz[])[i], ($20::timestamptz[])[i],
   ($21::text[])[i], ($22::text[])[i], ($23::text[])[i], ($24::timestamptz[])[i], ($25::json[])[i], ($26::text[])[i], ($27::text[])[i],
   ($28::text[])[i], ($29::text[])[i], ($30::text[])[i], ($31::text[])[i], ($32::text[])[i]
-FROM generate_series(1, array_length($1::bigint[], 1)) AS i
+FROM generate_series(1, array_length($2::uuid[], 1)) AS i
 
 -- name: outbox_add
 INSERT INTO postrider.outbox (accepted, id, tenant, topic, type, entity_id, version, idempotency_key, payload, sealed, lane, category,
