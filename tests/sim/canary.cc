@@ -57,6 +57,7 @@ std::vector<std::string> canary_names() {
           "retry_after_ignored",
           "due_ignored",
           "key_not_asked",
+          "waiting_not_asked",
           "key_lent",
           "hasty_watch",
           "left_behind",

@@ -21,12 +21,12 @@ if(NOT POSTRIDER_SANITIZE)
       "mixed_texts=own words" "old_record=fresh words" "late_cancel_ignored=fresh words" "secret_in_answer=secrets"
       "secret_kept=secrets" "limit_ignored=limits"
       "stale_release=single flight" "left_behind=single flight" "tries_wasted=full tries" "late_yes_ignored=accepted ends"
-      "yes_unrecorded=on record" "retry_after_ignored=not early" "due_ignored=not early" "key_not_asked=idempotent"
+      "yes_unrecorded=on record" "retry_after_ignored=not early" "due_ignored=not early" "key_not_asked=idempotent" "waiting_not_asked=idempotent"
       "key_lent=idempotent" "hasty_watch=lease honoured" "suppressed_retried=suppression holds"
       "sent_is_delivered=no false word")
     string(REGEX REPLACE "=.*" "" canary ${planted})
     string(REGEX REPLACE ".*=" "" rule ${planted})
-    add_test(NAME sim.canary.${canary} COMMAND postrider-sim-canaries --canary ${canary} --rule ${rule} --seeds 1000)
+    add_test(NAME sim.canary.${canary} COMMAND postrider-sim-canaries --canary ${canary} --rule ${rule} --seeds 4000)
     set_tests_properties(sim.canary.${canary} PROPERTIES LABELS "sim;slow" TIMEOUT 300
       PASS_REGULAR_EXPRESSION "seed [0-9]+: ${rule}: ")
   endforeach()

@@ -281,9 +281,39 @@ void World::send(int number) {
     }
     return;
   }
+  // Who gives neither an id nor a key cannot repeat: it is asked for once, and what comes of it is known only from an
+  // answer.
+  if (order.key.empty() && random_.below(3) == 0) return send_once(number);
   unanswered_.insert(number);
   if (!order.key.empty() && random_.below(2) == 0) rows_[at].id.clear();  // the engine gives one, each time another
   repeat_until_answered(number);
+}
+
+void World::send_once(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  Process* process = any_process();
+  if (process == nullptr) {
+    clock_.after(seconds_between(random_, 2, 6), kWorld, Kind::Once, [this, number] { send_once(number); });
+    return;
+  }
+  rows_[at].id.clear();
+  Order nameless = orders_[at];
+  nameless.id.clear();
+  process->accept(nameless, {rows_[at]});
+}
+
+// The id that the engine gave comes back, perhaps while its message still waits in the outbox.
+void World::give_back(const Order& told) {
+  const std::uint64_t draw = random_.below(3);
+  Process* process = any_process();
+  if (process == nullptr || draw == 0) return;
+  if (draw == 1) return steal_key(told);
+  const auto same = [&](const Order& order) { return order.ref == told.ref; };
+  const auto found = std::find_if(orders_.begin(), orders_.end(), same);
+  OutboxRow row = rows_[static_cast<std::size_t>(found - orders_.begin())];
+  row.id = told.id;
+  note("given back", told.id);
+  process->accept(told, {std::move(row)});
 }
 
 void World::repeat_until_answered(int number) {
@@ -313,16 +343,18 @@ void World::answered(const Order& order, const Result<std::vector<std::vector<Ad
     note("acknowledged", told.id);
     tell([&](Checker& checker) { checker.promised(told, told.id); });
     if (!order.key.empty() && !faults_.healed() && random_.below(4) == 0) steal_key(order);
+    if (order.id.empty()) give_back(told);
   }
   no_longer_waits_for_answer(order);
 }
 
-// Somebody takes the same key for something else: refused, and nothing is kept.
+// Somebody takes the same key, or a given id, for something else: refused, and nothing is kept.
 void World::steal_key(const Order& order) {
   Process* process = any_process();
   if (process == nullptr) return;
   Order other{.key = order.key, .tenant = order.tenant, .ref = order.ref + "-thief", .steals_key = true};
   OutboxRow row;
+  if (order.key.empty()) row.id = other.id = order.id;
   row.tenant = other.tenant;
   row.idempotency_key = other.key;
   row.type = kTypes[0];

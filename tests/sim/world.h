@@ -92,6 +92,8 @@ class World {
   OutboxRow make_row(Order& order, int number);
   void steal_key(const Order& order);
   void send(int number);
+  void send_once(int number);
+  void give_back(const Order& told);
   void repeat_until_answered(int number);
   void no_longer_waits_for_answer(const Order& order);
   void plan_people();

@@ -173,7 +173,7 @@ Result<std::vector<std::vector<Admitted>>> ModelSession::accept(Instant now, std
   std::optional<DedupFound> with_waiting;  // a copy only where somebody asks
   for (const IntakeGroup& group : groups) {
     for (const NewMessage& made : group) {
-      if (!made.candidate.may_repeat_a_waiting_one()) continue;
+      if (!made.candidate.may_repeat_a_waiting_one() || canary("waiting_not_asked")) continue;
       if (!with_waiting) with_waiting = db->dedup;
       for (const auto& [position, row] : db->outbox) add_waiting(row, made, *with_waiting);
     }
