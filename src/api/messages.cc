@@ -141,12 +141,15 @@ void use_language(const ApiParts& parts, const HttpIn& in, IntakeGroup& group) {
   const std::string* header = in.header("accept-language");
   if (header == nullptr) return;
   const std::string wished = fmt::format("{}", fmt::join(acceptable_ranges(*header), ", "));
-  if (wished.size() > kTextFieldBytesMax) return;
+  if (wished.empty() || wished.size() > kTextFieldBytesMax) return;
   for (NewMessage& message : group) {
     const Tenant* tenant = parts.rules.tenant(message.tenant);
     if (tenant == nullptr || !message.row.locale.empty()) continue;
     const Writing& writing = tenant->writing;
-    if (!writing.locales.empty() || writing.matching == LocaleMatching::Exact) message.row.locale = wished;
+    if (writing.locales.empty() && writing.matching != LocaleMatching::Exact) continue;
+    if (message.candidate.repeats_nothing()) message.candidate.body = body_hash(message.row);
+    message.says_more = true;
+    message.row.locale = wished;
   }
 }
 

@@ -72,7 +72,10 @@ std::optional<Instant> uuid7_time(const Uuid& id) {
   return instant_from_us(ms * 1000);
 }
 
-bool is_checked(const Uuid& id) { return (id.bytes[14] << 8 | id.bytes[15]) == check_of(id); }
+bool is_checked(const Uuid& id) {
+  const bool is_version_7 = id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2;
+  return is_version_7 && (id.bytes[14] << 8 | id.bytes[15]) == check_of(id);
+}
 
 RowId id_floor(Instant at) {
   const std::int64_t ms = (to_us(at) - to_us(kIdEpoch)) / 1000;

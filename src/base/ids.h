@@ -22,7 +22,7 @@ std::optional<Uuid> parse_uuid(std::string_view text);
 /// Version 7 from the time and 74 random bits that the caller drew.
 Uuid make_uuid7(Instant now, std::uint64_t random_high, std::uint64_t random_low);
 /// The same with a check of its other bytes in the last two, so that an id that an engine made can be told from others:
-/// of these, one in 65,536 looks like it.
+/// of version 7, one in 65,536 looks like it.
 Uuid make_checked_uuid7(Instant now, std::uint64_t random_high, std::uint64_t random_low);
 bool is_checked(const Uuid& id);
 /// When a version 7 was made, as it says itself; nothing for another version.

@@ -10,9 +10,8 @@
 #include "base/text.h"
 
 namespace postrider {
-namespace {
 
-std::optional<Instant> read_time(std::string_view text) {
+std::optional<Instant> read_row_time(std::string_view text) {
   if (!text.starts_with('@')) return parse_instant(text);
   std::int64_t us = 0;
   const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), us);
@@ -20,6 +19,8 @@ std::optional<Instant> read_time(std::string_view text) {
   const Instant at = instant_from_us(us);
   return at <= kLastInstant ? std::optional{at} : std::nullopt;
 }
+
+namespace {
 
 // Whoever only wants to know whether a row can be read needs no copies of its texts.
 enum class Texts : bool { LeftOut, Kept };
@@ -112,7 +113,7 @@ class Reader {
 
   std::optional<Instant> time(std::string_view field, const std::string& value) {
     if (value.empty()) return std::nullopt;
-    const auto at = read_time(value);
+    const auto at = read_row_time(value);
     if (!at)
       refuse(Reason::InvalidTime, field, fmt::format("\"{}\" is not an RFC 3339 time", printable(excerpt(value, 60))));
     return at;
@@ -210,7 +211,7 @@ Hash128 body_hash(const OutboxRow& row) {
   add(row.body);
   // A time is the same time in whichever form it was written.
   for (const std::string* field : {&row.due_at, &row.expires_at, &row.site_enqueued_at}) {
-    const auto at = field->empty() ? std::nullopt : read_time(*field);
+    const auto at = field->empty() ? std::nullopt : read_row_time(*field);
     add(at ? std::to_string(to_us(*at)) : *field);
   }
   return hash128(all);

@@ -92,6 +92,9 @@ struct Reading {
   std::optional<Refusal> refusal = {};
 };
 
+/// A time of a row in either of its forms: RFC 3339, or @ and microseconds since 1970.
+std::optional<Instant> read_row_time(std::string_view text);
+
 /// Judges one row, field by field; the first problem found is the refusal. Ids are not given here: `message.id` stays
 /// 0, and a missing `id` leaves `uuid` zero. The tenant's number is the caller's to look up.
 Reading read_row(const OutboxRow& row);

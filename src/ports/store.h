@@ -47,8 +47,9 @@ struct NewMessage {
   TenantId tenant = 0;
   Candidate candidate = {};
   std::optional<AuditNote> note = {};  // where an operator had it made
+  bool says_more = false;              // its row than its caller did: candidate.body is of what the caller said
   /// Its row is all there is to write: no entry, and no number that an entry or a note would name.
-  [[nodiscard]] bool is_row_only() const { return candidate.repeats_nothing() && !note; }
+  [[nodiscard]] bool is_row_only() const { return candidate.repeats_nothing() && !note && !says_more; }
 };
 using IntakeGroup = std::vector<NewMessage>;  // one HTTP request: all or nothing
 

@@ -314,6 +314,35 @@ TEST(Idempotency, TheSameKeyAndContentIsAnsweredWithTheFirst) {
   EXPECT_EQ(world.stored(), 1U);
 }
 
+// Nothing can repeat a message without id and key until its id is given back.
+TEST(Idempotency, AnIdThatWasAnsweredMayBeGivenBack) {
+  World world;
+  writing_of(world).locales = {"en-US", "de"};
+  const std::string key = world.key(Role::Producer);
+  const std::string content = R"("type":"a","payload":{"x": 1},"entity_id":7,"due_at":"2031-01-01T02:00:00+02:00")";
+  const std::vector<Header> spoken{{"accept-language", "de-CH"},
+                                   {"traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}};
+  for (const std::vector<Header>& headers : {std::vector<Header>{}, spoken}) {
+    const Answer first = world.post(kMessages, key, "{" + content + "}", headers);
+    EXPECT_EQ(first.status, 202) << first.body;
+    const std::string named = R"(,"id":")" + first.at("id") + "\"}";
+    const auto give_back = [&] {
+      for (const std::vector<Header>& others : {spoken, std::vector<Header>{}}) {
+        const Answer again = world.post(kMessages, key, "{" + content + named, others);
+        EXPECT_EQ(again.status, 200) << again.body;
+        EXPECT_EQ(again.at("id"), first.at("id"));
+        const Answer other = world.post(kMessages, key, R"({"type":"b")" + named, others);
+        EXPECT_EQ(other.code(), "IDEMPOTENCY_KEY_REUSED") << other.body;
+        EXPECT_EQ(other.at("error.id"), first.at("id"));
+      }
+    };
+    give_back();
+    world.expand();
+    give_back();
+  }
+  EXPECT_EQ(world.stored(), 2U);
+}
+
 TEST(AcceptLanguageHeader, IsTheLocaleOfMessagesThatNameNone) {
   World world;
   const std::string key = world.key(Role::Operator);

@@ -19,7 +19,7 @@ COMMON = {"before_accept": 6, "in_accept": 6, "after_accept": 6, "in_expand": 6,
           "before_call": 8, "before_connect": 4, "after_connect": 4, "after_first_byte": 15, "before_response": 15, "after_response": 15,
           "before_record": 8, "after_record": 8, "after_promote": 3, "after_clock": 2}
 ONLY = {"sqlite": {"in_claim": 4, "in_record": 8, "in_promote": 3, "in_take_over": 1, "after_take_over": 1},
-        "postgres": {"sent_claim": 4, "sent_deliveries_by_id": 4, "sent_record_settled": 8,
+        "postgres": {"sent_outbox_add_many": 4, "sent_claim": 4, "sent_deliveries_by_id": 4, "sent_record_settled": 8,
                      "sent_record_settled_by_key": 8, "sent_record_by_key": 4, "sent_promote": 3}}
 AT_RANDOM = "at random"
 REACHED_WITHIN = 20.0

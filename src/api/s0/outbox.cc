@@ -61,7 +61,8 @@ std::variant<OutboxAsked, ApiError> read_outbox_asked(const ApiParts& parts, con
 // An id of ours says when the message came; an inner one, when it left the table.
 Instant created_at(const Message& m) {
   if (m.id == 0) return m.accepted_at;
-  return is_checked(m.uuid) ? uuid7_time(m.uuid).value_or(id_time(m.id)) : id_time(m.id);
+  const Instant expanded_at = id_time(m.id);
+  return is_checked(m.uuid) ? std::min(uuid7_time(m.uuid).value_or(expanded_at), expanded_at) : expanded_at;
 }
 
 bool is_in_outbox(const MessageView& view) { return view.message.id == 0; }

@@ -97,13 +97,6 @@ std::optional<MessageView> first_pending(Connection& c, Rows& rows, std::optiona
 }
 
 template <class Connection>
-void find_waiting(Connection& c, const NewMessage& made, DedupFound& found) {
-  if (!made.candidate.may_repeat_a_waiting_one()) return;
-  auto rows = c.use("outbox_by_id").query(format_uuid(made.candidate.uuid));
-  while (rows.next()) add_waiting(read_outbox_row(rows), made, found);
-}
-
-template <class Connection>
 std::optional<MessageView> look_in_outbox(Connection& c, std::optional<TenantId> tenant, const Uuid& id,
                                           std::optional<RowId> accepted) {
   if (accepted) {

@@ -381,8 +381,9 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
   // the sync that commits.
   const bool sync_commits = steps.back().statement != kCommit;
   bool synced = false;
-  while (!synced && PQstatus(to) == CONNECTION_OK) {
+  for (int silent = 0; sent && !synced && silent < 2 && PQstatus(to) == CONNECTION_OK;) {
     PGresult* next = PQgetResult(to);
+    silent = next == nullptr ? silent + 1 : 0;  // between two answers there is one
     synced = PQresultStatus(next) == PGRES_PIPELINE_SYNC;
     if (!failed && sync_commits && next != nullptr && PQresultStatus(next) == PGRES_FATAL_ERROR) {
       failed = true;
@@ -390,7 +391,16 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
     }
     PQclear(next);
   }
-  if (PQstatus(to) == CONNECTION_OK) PQexitPipelineMode(to);
+  if (PQstatus(to) == CONNECTION_OK && !synced) {
+    const std::string text = printable(PQerrorMessage(to));
+    connection_.reset();  // what the server will still say belongs to nothing
+    if (failed || sync_commits) {
+      PQclear(last);
+      throw Failure{when_lost, fmt::format("PostgreSQL did not answer to the end: {}", trim(text))};
+    }
+    return Rows{last};
+  }
+  if (synced) PQexitPipelineMode(to);
   if (failed || (!synced && sync_commits)) fail(last, when_lost);
   return Rows{last};
 }

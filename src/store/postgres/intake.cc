@@ -2,7 +2,6 @@
 
 #include "base/fault.h"
 #include "base/text.h"
-#include "store/common/read.h"
 #include "store/postgres/rows.h"
 
 namespace postrider::postgres {
@@ -20,9 +19,7 @@ struct AcceptedRow {
 };
 
 std::int64_t postgres_time(const std::string& text) {
-  const bool ours =
-      text.starts_with('@') && text.size() < 20 && text.find_first_not_of("0123456789", 1) == std::string::npos;
-  const auto at = ours ? std::optional{instant_from_us(std::stoll(text.substr(1)))} : parse_instant(text);
+  const auto at = read_row_time(text);
   if (!at) throw Failure{ErrorCode::Invalid, "a time that cannot be read"};
   return to_us(*at) - kFrom1970To2000;
 }
@@ -144,12 +141,20 @@ Offered offered(std::span<const IntakeGroup> groups) {
   return all;
 }
 
-// The outbox first: a row that is expanded meanwhile has its entry by then.
+// Only what has no entry is looked for in the outbox, in one walk. A row that is expanded between the two looks is in
+// neither: then its entry is met when ours is written, and everything is looked at again.
 DedupFound find_all(Connection& c, const Offered& all) {
-  DedupFound waiting;
-  for (const NewMessage* made : all.may_wait) common::find_waiting(c, *made, waiting);
   DedupFound found = find_dedups(c, all.wanted);
-  found.merge(waiting);
+  Array ids{Type::Uuid};
+  for (const NewMessage* made : all.may_wait) {
+    if (!found.contains(dedup_id(made->candidate.tenant, made->candidate.uuid))) ids.add(made->candidate.uuid.bytes);
+  }
+  if (ids.size() == 0) return found;
+  const Rows rows = c.query("outbox_waiting", Params{}.array(ids));
+  for (int i = 0; i < rows.count(); ++i) {
+    const OutboxRow row = read_outbox_row(rows, i);
+    for (const NewMessage* made : all.may_wait) add_waiting(row, *made, found);
+  }
   return found;
 }
 
@@ -198,7 +203,8 @@ Result<std::vector<std::vector<Admitted>>> PostgresSession::accept(Instant now, 
   };
   return run([&](Connection& c) {
     try {
-      if (all.messages <= kTogether && all.may_wait.empty() && hope_.holds()) return once(c, false);
+      const bool hopes = all.wanted.empty() || (all.may_wait.empty() && hope_.holds());
+      if (all.messages <= kTogether && hopes) return once(c, false);
     } catch (const Failure& failure) {
       if (failure.error().code != ErrorCode::Conflict) throw;
       hope_.fails();

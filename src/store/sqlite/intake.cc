@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "base/fault.h"
-#include "store/common/read.h"
+#include "base/json.h"
+#include "store/common/rows.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/session.h"
 
@@ -20,8 +21,28 @@ DedupFound find_all(Connection& c, std::span<const IntakeGroup> groups) {
       if (candidate.repeats_nothing()) continue;
       find_into(c, dedup_id(candidate.tenant, candidate.uuid), found);
       if (candidate.key) find_into(c, *candidate.key, found);
-      common::find_waiting(c, made, found);
     }
+  }
+  return found;
+}
+
+// Rows without an entry, read before the writer's turn begins: the walk may take a while. One that is expanded until
+// then has its entry.
+DedupFound find_waiting(Connection& c, const std::vector<const NewMessage*>& may_wait) {
+  DedupFound found;
+  JsonWriter ids;
+  ids.begin_array();
+  bool some = false;
+  for (const NewMessage* made : may_wait) {
+    if (find_dedup(c, dedup_id(made->candidate.tenant, made->candidate.uuid))) continue;
+    ids.value(format_uuid(made->candidate.uuid));
+    some = true;
+  }
+  if (!some) return found;
+  Rows rows = c.use("outbox_waiting").query(ids.end_array().take());
+  while (rows.next()) {
+    const OutboxRow row = common::read_outbox_row(rows);
+    for (const NewMessage* made : may_wait) add_waiting(row, *made, found);
   }
   return found;
 }
@@ -48,14 +69,25 @@ void store_new(Connection& c, Instant now, RowId id, const NewMessage& made) {
 Result<std::vector<std::vector<Admitted>>> SqliteSession::accept(Instant now, std::span<const IntakeGroup> groups) {
   if (groups.empty()) return std::vector<std::vector<Admitted>>{};
   std::vector<std::vector<Candidate>> candidates;
+  std::vector<const NewMessage*> may_wait;
   candidates.reserve(groups.size());
   for (const IntakeGroup& group : groups) {
     auto& own = candidates.emplace_back();
     own.reserve(group.size());
-    for (const NewMessage& made : group) own.push_back(made.candidate);
+    for (const NewMessage& made : group) {
+      own.push_back(made.candidate);
+      if (made.candidate.may_repeat_a_waiting_one()) may_wait.push_back(&made);
+    }
+  }
+  DedupFound waiting;
+  if (!may_wait.empty()) {
+    POSTRIDER_TRY(found, read([&](Connection& c) { return find_waiting(c, may_wait); }));
+    waiting = std::move(found);
   }
   return writer_.transact([&](Connection& c) {
-    auto verdicts = admit(candidates, find_all(c, groups));
+    DedupFound found = find_all(c, groups);
+    found.insert(waiting.begin(), waiting.end());  // entries come first; kept for the case that this is tried again
+    auto verdicts = admit(candidates, found);
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (is_refused(verdicts[g])) continue;
       for (std::size_t i = 0; i < groups[g].size(); ++i) {

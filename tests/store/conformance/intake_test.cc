@@ -215,7 +215,7 @@ TEST_P(Intake, MessagesWithAndWithoutAnEntryGoTogether) {
   }
 }
 
-TEST_P(Intake, EveryFieldOfARowComesThrough) {
+OutboxRow full_row(World& w) {
   OutboxRow row = w.row();
   row.topic = "topic";
   row.entity_id = "e1";
@@ -244,6 +244,34 @@ TEST_P(Intake, EveryFieldOfARowComesThrough) {
   row.subject = "s";
   row.body = "b\nc";
   row.template_key = "t";
+  return row;
+}
+
+TEST_P(Intake, AnIdThatIsGivenBackIsADuplicateWhateverItsMessageSays) {
+  OutboxRow row = full_row(w);
+  row.idempotency_key.clear();
+  row.id = format_uuid(w.checked_uuid());
+  NewMessage made = w.offered(row);
+  made.candidate.fresh = true;
+  ASSERT_TRUE(made.is_row_only());
+  must(w.a->accept(w.now, Groups{{made}}));
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{w.offered(row)}}))[0][0].verdict, Admission::Duplicate);
+  must(w.a->expand(w.now, w.a.id, 10, w.decide(w.a)));
+  EXPECT_EQ(must(w.a->accept(w.now, Groups{{w.offered(row)}}))[0][0].verdict, Admission::Duplicate);
+}
+
+TEST_P(Intake, ATimeWithMoreDigitsThanItNeedsHoldsUpNobody) {
+  OutboxRow row = w.row();
+  row.due_at = "@0000000000001790000000000001";
+  row.idempotency_key = "k";
+  ASSERT_FALSE(judge_row(row).refusal);
+  const auto answers = must(w.a->accept(w.now, Groups{{w.offered(row)}, {w.offered(w.row())}}));
+  EXPECT_EQ(answers[0][0].verdict, Admission::New);
+  EXPECT_EQ(answers[1][0].verdict, Admission::New);
+}
+
+TEST_P(Intake, EveryFieldOfARowComesThrough) {
+  const OutboxRow row = full_row(w);
   const NewMessage made = w.offered(row);
   must(w.a->accept(w.now, Groups{{made}}));
   std::vector<OutboxRow> seen;

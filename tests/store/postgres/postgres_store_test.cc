@@ -190,6 +190,33 @@ TEST_F(PostgresOutbox, MorePriorityRowsThanOneLookTakesDoNotWaitForTheOthers) {
   EXPECT_EQ(std::count(found.begin(), found.end(), "other"), 30);
 }
 
+// Rows that are one statement and one sync have no COMMIT whose answer could be looked at.
+TEST_F(PostgresOutbox, WhatOnlyTheCommitRefusesIsNotTakenForKept) {
+  NewMessage made;
+  made.candidate.uuid = make_checked_uuid7(now, 1, 2);
+  made.candidate.fresh = true;
+  made.row.id = format_uuid(made.candidate.uuid);
+  made.row.type = "row";
+  made.row.payload = "{}";
+  ASSERT_TRUE(made.is_row_only());
+  const std::vector<IntakeGroup> groups{{made}};
+  run_sql(application.get(),
+          "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'; "
+          "END $$");
+  run_sql(application.get(),
+          "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON postrider.outbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
+          "EXECUTE FUNCTION public.refuse()");
+  const auto refused = session->accept(now, groups);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text.find("too late"), std::string::npos) << refused.error().text;
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox"), "0");
+  run_sql(application.get(), "DROP TRIGGER late ON postrider.outbox");
+  const auto kept = session->accept(now, groups);
+  ASSERT_TRUE(kept.has_value()) << kept.error().text;
+  EXPECT_EQ(kept->front().front().verdict, Admission::New);
+  EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox"), "1");
+}
+
 // Rows that wait for anybody, with their deliveries.
 class PostgresClaims : public PostgresOnly {
  protected:
@@ -466,6 +493,25 @@ TEST_F(PostgresOnly, ATimeThatHasNoEndReachesWhoeverJudgesIt) {
   EXPECT_EQ(seen[0].due_at, "infinity");
   EXPECT_EQ(seen[0].expires_at, "-infinity");
   EXPECT_EQ(value("SELECT count(*) FROM postrider.outbox"), "1") << "nothing was taken";
+}
+
+TEST_F(PostgresOnly, ATimeThatHasNoEndHidesNobodyWhileItWaits) {
+  NewMessage made;
+  made.candidate.uuid = make_checked_uuid7(now, 1, 2);
+  made.row.id = format_uuid(made.candidate.uuid);
+  made.row.tenant = "default";
+  made.row.type = "t";
+  made.row.payload = "{}";
+  run_sql(application.get(), "INSERT INTO postrider.outbox (id, type, payload, due_at, expires_at) VALUES ('" +
+                                 made.row.id + "', 't', '{}', 'infinity', '-infinity')");
+  const auto listed = session->list({.count_max = 10});
+  ASSERT_TRUE(listed.has_value()) << listed.error().text;
+  EXPECT_EQ(listed->size(), 1U);
+  const auto looked_at = session->message({}, made.candidate.uuid, {});
+  EXPECT_TRUE(looked_at.has_value()) << looked_at.error().text;
+  const auto accepted = session->accept(now, std::vector<IntakeGroup>{{made}});
+  ASSERT_TRUE(accepted.has_value()) << accepted.error().text;
+  EXPECT_EQ(accepted->front().front().verdict, Admission::KeyReused) << "the other one has times";
 }
 
 }  // namespace

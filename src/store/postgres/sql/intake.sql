@@ -20,6 +20,14 @@ ORDER BY k.kind, k.tenant, k.hash
 -- name: dedup_copy
 COPY postrider.dedup (tenant, kind, hash, id, body, uuid) FROM STDIN (FORMAT binary)
 
+-- Rows that wait under ids that were made here. There is no index for it: this walks over all that wait.
+-- name: outbox_waiting
+SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload,
+  replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
+  o.schema_version, o.occurred_at, o.due_at, o.expires_at, o.source_site, o.source_instance, o.source_script, o.site_enqueued_at,
+  o.type_data, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
+FROM postrider.outbox o WHERE o.id = ANY($1::uuid[]) ORDER BY o.position
+
 -- Column by column: a column of which nobody said anything is NULL as a whole. PostgreSQL walks to the element of a
 -- text array, so the rows must be few (kTogether).
 -- name: outbox_add_many

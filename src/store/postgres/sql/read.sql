@@ -29,18 +29,18 @@ SELECT due_at FROM postrider.deferred WHERE id = $1::bigint AND channel = 0
 -- name: outbox_by_accepted
 SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
-  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
-  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
-  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.schema_version, CASE WHEN isfinite(o.occurred_at) THEN '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text ELSE o.occurred_at::text END,
+  CASE WHEN isfinite(o.due_at) THEN '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text ELSE o.due_at::text END, CASE WHEN isfinite(o.expires_at) THEN '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text ELSE o.expires_at::text END,
+  o.source_site, o.source_instance, o.source_script, CASE WHEN isfinite(o.site_enqueued_at) THEN '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text ELSE o.site_enqueued_at::text END,
   o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
 FROM postrider.outbox o WHERE o.accepted = $1::bigint ORDER BY o.position LIMIT 1
 
 -- name: outbox_by_id
 SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, o.payload::text,
   replace(encode(o.sealed, 'base64'), E'\n', ''), o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
-  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
-  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
-  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.schema_version, CASE WHEN isfinite(o.occurred_at) THEN '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text ELSE o.occurred_at::text END,
+  CASE WHEN isfinite(o.due_at) THEN '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text ELSE o.due_at::text END, CASE WHEN isfinite(o.expires_at) THEN '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text ELSE o.expires_at::text END,
+  o.source_site, o.source_instance, o.source_script, CASE WHEN isfinite(o.site_enqueued_at) THEN '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text ELSE o.site_enqueued_at::text END,
   o.type_data::text, o.channel, o.recipient, o.contact, o.list, o.subject, o.body, o.template
 FROM postrider.outbox o WHERE o.id = $1::uuid ORDER BY o.position
 
@@ -48,9 +48,9 @@ FROM postrider.outbox o WHERE o.id = $1::uuid ORDER BY o.position
 -- name: outbox_newest
 SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, '',
   '', o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
-  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
-  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
-  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.schema_version, CASE WHEN isfinite(o.occurred_at) THEN '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text ELSE o.occurred_at::text END,
+  CASE WHEN isfinite(o.due_at) THEN '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text ELSE o.due_at::text END, CASE WHEN isfinite(o.expires_at) THEN '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text ELSE o.expires_at::text END,
+  o.source_site, o.source_instance, o.source_script, CASE WHEN isfinite(o.site_enqueued_at) THEN '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text ELSE o.site_enqueued_at::text END,
   '', o.channel, o.recipient, o.contact, o.list, '', '', o.template
 FROM postrider.outbox o ORDER BY o.position DESC LIMIT $1::int
 
@@ -204,9 +204,9 @@ ORDER BY d.id DESC LIMIT $6::int
 -- name: addressed_outbox
 SELECT o.position, o.accepted, o.id::text, o.tenant, o.topic, o.type, o.entity_id, o.version, o.idempotency_key, '',
   '', o.lane, o.category, o.locale, o.origin, o.correlation_id, o.traceparent,
-  o.schema_version, '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text,
-  '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text, '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text,
-  o.source_site, o.source_instance, o.source_script, '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text,
+  o.schema_version, CASE WHEN isfinite(o.occurred_at) THEN '@' || (extract(epoch FROM o.occurred_at) * 1000000)::bigint::text ELSE o.occurred_at::text END,
+  CASE WHEN isfinite(o.due_at) THEN '@' || (extract(epoch FROM o.due_at) * 1000000)::bigint::text ELSE o.due_at::text END, CASE WHEN isfinite(o.expires_at) THEN '@' || (extract(epoch FROM o.expires_at) * 1000000)::bigint::text ELSE o.expires_at::text END,
+  o.source_site, o.source_instance, o.source_script, CASE WHEN isfinite(o.site_enqueued_at) THEN '@' || (extract(epoch FROM o.site_enqueued_at) * 1000000)::bigint::text ELSE o.site_enqueued_at::text END,
   '', o.channel, o.recipient, o.contact, o.list, '', '', o.template
 FROM (SELECT * FROM postrider.outbox ORDER BY position DESC LIMIT $1::int) o
 WHERE o.recipient = $2::text OR strpos(o.payload::text, $3::text) > 0
