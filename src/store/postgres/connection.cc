@@ -369,12 +369,12 @@ Rows Connection::pipeline(const std::vector<Step>& steps, ErrorCode when_lost) {
   sent = sent && PQpipelineSync(to) == 1;
   POSTRIDER_FAULT_POINT(std::string{"sent_"} + steps.back().statement);
   PGresult* last = nullptr;
-  bool failed = false;
+  bool failed = !sent;  // without a sync the server would keep its answers to itself
   for (std::size_t i = 0; i < steps.size() && !failed; ++i) {
     if (last != nullptr) PQclear(last);
     last = PQgetResult(to);
     const ExecStatusType status = PQresultStatus(last);
-    failed = !sent || last == nullptr || (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK);
+    failed = last == nullptr || (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK);
     if (!failed) PQclear(PQgetResult(to));  // the null between two answers
   }
   // Up to and with the answer to the sync; a connection that is gone has none. Without a COMMIT among the steps it is
