@@ -110,10 +110,17 @@ struct QueueGroup {  // where new work appeared
   TenantId tenant = 0;
   auto operator<=>(const QueueGroup&) const = default;
 };
+/// How far the outbox was taken and how far it goes, as positions; zeros where nobody looked.
+struct OutboxProgress {
+  std::int64_t newest = 0;
+  std::int64_t taken_to = 0;  // of the rows that do not overtake
+  bool more = false;          // the turn had as many rows as it may have
+};
 struct ExpandReport {
   std::size_t rows = 0;
   std::vector<Claim> owned = {};        // the deliveries that were inserted already held by this node
   std::vector<QueueGroup> queued = {};  // groups that got queue rows held by nobody (each once)
+  OutboxProgress outbox = {};
 };
 
 /// A message that waits to be expanded (in chunks, again after a failure, or replayed).

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/thread_name.h"
+#include "runtime/courtesy.h"
 #include "runtime/log.h"
 
 namespace postrider {
@@ -320,9 +321,16 @@ void Engine::run_expand(StoreSession& session) {
   Instant next_work = {};
   bool rung = false;
   std::vector<std::string> told;  // about stored templates
+  Crowding crowding;
+  Courtesy courtesy;
+  const auto left_to_producers = [&](const OutboxProgress& outbox, Instant begun) {
+    const Instant ended = clock_.steady();
+    return courtesy.after(outbox, ended - begun, ended, outbox.more && crowding.look());
+  };
   while (!stopping_.load()) {
     const Instant now = clock_.steady();
     auto report = stage.turn(clock_.now());
+    const Duration left = report ? left_to_producers(report->outbox, now) : Duration{};
     if (stage.catalog().problems() != told) tell_problems(told = stage.catalog().problems());
     if (report && report->rows > 0) POSTRIDER_FAULT_POINT("after_expand");
     // Large messages and replays get their turn beside a steady stream too, and every turn when there is none.
@@ -347,7 +355,7 @@ void Engine::run_expand(StoreSession& session) {
     if (rows > 0) last_row = now;
     hand_on(*report);
     if (last_row == now) {
-      pause(gathering_of_outbox(rows, parts_.store.nodes()));
+      pause(std::max(left, gathering_of_outbox(rows, parts_.store.nodes())));
       continue;
     }
     rung = expand_bell_.wait(now - last_row < kBusyFor ? kPollBusy : kPollIdle);

@@ -17,6 +17,7 @@ namespace {
 struct Taken {
   std::vector<OutboxRow> rows = {};
   OutboxFloor::Begin last = {};
+  OutboxProgress progress = {};
 };
 
 Taken take_rows(Connection& c, std::size_t rows_max, const OutboxFloor::Begin& from) {
@@ -35,8 +36,9 @@ Taken take_rows(Connection& c, std::size_t rows_max, const OutboxFloor::Begin& f
     std::int64_t& last = overtook ? taken.last.priority : taken.last.others;
     last = std::max(last, row.position);
   }
-  // Not cut short: all were looked at.
-  if (!rows.empty() && urgent < urgent_max) taken.last.priority = rows.number(0, kOutboxColumns);
+  const std::int64_t newest = rows.empty() ? 0 : rows.number(0, kOutboxColumns);
+  taken.progress = {newest, taken.last.others, taken.rows.size() == rows_max};
+  if (urgent < urgent_max) taken.last.priority = newest;  // not cut short: all were looked at
   const auto earlier = [](const OutboxRow& a, const OutboxRow& b) { return a.position < b.position; };
   if (!std::is_sorted(taken.rows.begin(), taken.rows.end(), earlier))
     std::sort(taken.rows.begin(), taken.rows.end(), earlier);
@@ -196,7 +198,8 @@ Result<ExpandReport> PostgresSession::expand(Instant now, NodeId node, std::size
     writer.write(rows, decided);
     if (writer.met_old_keys()) hope_.fails();
     report.rows = rows.size();
-    more_in_outbox_ = rows.size() == rows_max;
+    report.outbox = taken.progress;
+    more_in_outbox_ = taken.progress.more;
     report.owned = std::move(writer.owned());
     report.queued = as_list(writer.groups());
     POSTRIDER_FAULT_POINT("in_expand");
