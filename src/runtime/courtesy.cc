@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kLateMax = std::chrono::seconds{5};  // what waits longer is owed more than those who fill the outbox
 constexpr Duration kPauseMax = std::chrono::milliseconds{50};
-constexpr int kTurns = 2;  // a pause lasts as long as so many turns
+constexpr int kPauseTurns = 2;  // a pause lasts as long as so many turns
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Duration Courtesy::after(const OutboxProgress& progress, Duration took, Instant 
   if (!known || !crowded || !progress.more || came <= 0) return {};
   const double late = waits / came * static_cast<double>(since.count());
   if (late > static_cast<double>(kLateMax.count())) return {};
-  return std::clamp(took * kTurns, Duration{}, kPauseMax);
+  return std::clamp(took * kPauseTurns, Duration{}, kPauseMax);
 }
 
 }  // namespace postrider
