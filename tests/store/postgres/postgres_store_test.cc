@@ -103,6 +103,7 @@ class PostgresOutbox : public PostgresOnly {
   static std::string insert(const std::string& type, const std::string& lane = "standard") {
     return "INSERT INTO postrider.outbox (type, payload, lane) VALUES ('" + type + "', '{}', '" + lane + "')";
   }
+  OutboxProgress progress = {};  // as the last look saw it
   /// The types that one look takes, in the order of their positions; each becomes an ignored message.
   std::vector<std::string> look() {
     std::vector<std::string> types;
@@ -123,6 +124,7 @@ class PostgresOutbox : public PostgresOnly {
       return decided;
     });
     EXPECT_TRUE(report.has_value()) << report.error().text;
+    if (report) progress = report->outbox;
     return types;
   }
   std::vector<std::string> look_for(Duration time) {
@@ -180,6 +182,21 @@ TEST_F(PostgresOutbox, APriorityRowOvertakesWhateverWaitsWhenItComes) {
   run_sql(slow.get(), "COMMIT");
   const auto soon = look();
   EXPECT_EQ(std::count(soon.begin(), soon.end(), "slow"), 1) << "it was committed a moment later";
+}
+
+TEST_F(PostgresOutbox, ALookTellsHowFarItTookAndHowFarTheOutboxGoes) {
+  for (int i = 0; i < 12; ++i) run_sql(application.get(), insert("other"));
+  const std::int64_t first = std::stoll(value("SELECT min(position) FROM postrider.outbox"));
+  ASSERT_EQ(look().size(), 10U);
+  EXPECT_EQ(progress.newest, first + 11);
+  EXPECT_EQ(progress.taken_to, first + 9);
+  EXPECT_TRUE(progress.more);
+  ASSERT_EQ(look().size(), 2U);
+  EXPECT_EQ(progress.newest, first + 11);
+  EXPECT_EQ(progress.taken_to, first + 11);
+  EXPECT_FALSE(progress.more);
+  ASSERT_TRUE(look().empty());
+  EXPECT_EQ(progress.newest, 0);
 }
 
 TEST_F(PostgresOutbox, MorePriorityRowsThanOneLookTakesDoNotWaitForTheOthers) {
